@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * What the BPF programs and user space share: map keys, map values, handles. Defined once, here.
+ * A change of any layout below is a new LL_ABI_VERSION; a daemon that finds pinned maps of another
+ * version replaces them instead of misreading them.
+ *
+ * Byte order is the host's unless a field says otherwise. Sizes are bytes, times are nanoseconds.
+ */
+#ifndef LOSSLESS_ABI_H
+#define LOSSLESS_ABI_H
+
+#ifdef __bpf__
+#include "kernel.h"
+#else
+#include <linux/types.h>
+#endif
+
+#define LL_ABI_VERSION 1u
+
+#define LL_TCS 8u          /* traffic classes of a port, 802.1Q priorities 0-7 */
+#define LL_DSCPS 64u       /* code points of RFC 2474 */
+#define LL_MAX_PORTS 256u  /* managed ports of one instance */
+
+/*
+ * Queue tree of a managed port, as `tc` shows it:
+ *   qdisc htb 4c00: root, class 4c00:ff (port rate), classes 4c00:1 to 4c00:8 (TC 0 to 7),
+ *   under each a qdisc tbf 4c01: to 4c08:, the gate and its FIFO.
+ * HTB takes the class straight from skb->priority == LL_PRIORITY(tc).
+ */
+#define LL_ROOT_MAJOR 0x4c00u
+#define LL_RATE_MINOR 0x00ffu
+#define LL_HANDLE(major) ((__u32)(major) << 16)
+#define LL_PRIORITY(tc) (LL_HANDLE(LL_ROOT_MAJOR) | ((__u32)(tc) + 1u))
+#define LL_LEAF_HANDLE(tc) LL_HANDLE(LL_ROOT_MAJOR + 1u + (__u32)(tc))
+
+enum ll_trust {
+	LL_TRUST_PORT = 0,  /* untrusted: the port's own priority */
+	LL_TRUST_DOT1P = 1, /* PCP of the outermost 802.1Q tag */
+	LL_TRUST_DSCP = 2,  /* DSCP of the IP header */
+};
+
+/* Map `ports`, key: interface index (u32). The tables are the configured ones multiplied out. */
+struct ll_port {
+	__u32 slot;               /* row of this port in the per-port arrays, 0 .. LL_MAX_PORTS-1 */
+	__u8 trust;               /* enum ll_trust */
+	__u8 port_tc;             /* TC of a packet that carries nothing to trust */
+	__u8 remark;              /* 1: dscp_new differs from the identity somewhere */
+	__u8 reserved;
+	__u8 dot1p_tc[LL_TCS];    /* PCP -> TC */
+	__u8 dscp_tc[LL_DSCPS];   /* DSCP -> TC, through dscp->dscp, dscp->dot1p and dot1p->TC */
+	__u8 dscp_new[LL_DSCPS];  /* DSCP -> DSCP written into the packet (trust dscp only) */
+};
+
+/* Row of a (port, TC) in the arrays `wred`, `ewma`, `ecn_stats` and `class_stats`. */
+#define LL_ROW(slot, tc) ((__u32)(slot) * LL_TCS + (__u32)(tc))
+#define LL_ROWS (LL_MAX_PORTS * LL_TCS)
+
+#define LL_WRED_ON 0x01u        /* thresholds are in force */
+#define LL_WRED_LOSSLESS 0x02u  /* lossless TC: Not-ECT is never dropped by WRED */
+#define LL_WRED_EWMA 0x04u      /* decide on the average, not on the instantaneous depth */
+
+/* Map `wred`: marking thresholds of one (port, TC). User space writes, the egress program reads. */
+struct ll_wred {
+	__u32 kmin;      /* bytes; at or below: nothing */
+	__u32 kmax;      /* bytes; above: every packet */
+	__u32 pmax;      /* probability at kmax, 2^32-1 = 1.0 */
+	__u8 flags;      /* LL_WRED_* */
+	__u8 ewma_shift; /* weight 2^-n, 1 .. 15 */
+	__u16 reserved;
+	__u32 idle_ns;   /* time of one full-size packet at port rate; ages the average while idle; 0 = no ageing */
+};
+
+/* Map `ewma`: the average of one (port, TC). The egress program owns it. */
+struct ll_ewma {
+	__u64 avg;      /* average depth in bytes, scaled by 2^16 */
+	__u64 last_ns;  /* time of the last packet, CLOCK_MONOTONIC */
+};
+
+/*
+ * Map `ecn_stats`, per CPU, row per (port, TC); packets (segments of a GSO packet count one each).
+ * selected == marked + dropped + already_ce + spared + failed
+ */
+struct ll_ecn_stats {
+	__u64 seen[4];     /* by ECN field: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE */
+	__u64 not_ip;      /* neither IPv4 nor IPv6: treated as Not-ECT */
+	__u64 selected;    /* chosen by WRED */
+	__u64 marked;      /* ECT(0) or ECT(1) turned into CE */
+	__u64 dropped;     /* Not-ECT dropped (lossy TC) */
+	__u64 already_ce;  /* was CE before */
+	__u64 spared;      /* Not-ECT passed because the TC is lossless */
+	__u64 failed;      /* the mark could not be written; the packet passed unmarked */
+	__u64 no_depth;    /* the leaf's depth could not be read: no decision was made */
+};
+
+/* Map `class_stats`, per CPU, row per (ingress port, TC). */
+struct ll_class_stats {
+	__u64 packets;
+	__u64 bytes;
+};
+
+/* Bad input by kind, per port; the packet passes with the port's TC. */
+enum ll_bad {
+	LL_BAD_L2_SHORT = 0,   /* ends inside the Ethernet or VLAN header */
+	LL_BAD_IP_SHORT = 1,   /* ends inside the IP header */
+	LL_BAD_IP_VERSION = 2, /* version field disagrees with the EtherType */
+	LL_BAD_IP_HLEN = 3,    /* IPv4 header length below 20 */
+	LL_BAD_REMARK = 4,     /* DSCP could not be rewritten */
+	LL_BAD_KINDS = 5,
+};
+
+/* Map `port_stats`, per CPU, row per port slot. */
+struct ll_port_stats {
+	__u64 bad[LL_BAD_KINDS];
+	__u64 untrusted;   /* nothing to trust in the packet: took the port's TC */
+	__u64 remarked;    /* DSCP rewritten */
+};
+
+/* Map `meta`, one row: whose maps these are. Read and written by user space alone. */
+struct ll_meta {
+	__u32 abi;         /* LL_ABI_VERSION */
+	__u32 reserved;
+	__u64 netns;       /* inode number of the network namespace the instance lives in */
+	char build[64];    /* version and build of the programs, NUL-terminated */
+};
+
+#define LL_SIZE_IS(type, size) _Static_assert(sizeof(struct type) == (size), #type " changed its size")
+#ifdef __cplusplus
+#define _Static_assert static_assert
+#endif
+LL_SIZE_IS(ll_port, 144);
+LL_SIZE_IS(ll_wred, 20);
+LL_SIZE_IS(ll_ewma, 16);
+LL_SIZE_IS(ll_ecn_stats, 96);
+LL_SIZE_IS(ll_class_stats, 16);
+LL_SIZE_IS(ll_port_stats, 56);
+LL_SIZE_IS(ll_meta, 80);
+#ifdef __cplusplus
+#undef _Static_assert
+#endif
+
+#endif
