@@ -67,16 +67,17 @@ def main():
     parser.add_argument("--ecn", choices=("ce", "any"), default="ce", help="what the ECN field must be (ce)")
     options = parser.parse_args()
     seen, failed, number = collections.Counter(), 0, 0
-    with RawPcapReader(options.pcap) as capture:
-        if getattr(capture, "linktype", 1) != 1:
-            sys.exit(f"check_marked: {options.pcap} does not hold Ethernet frames (link type {capture.linktype})")
-        for number, (frame, _) in enumerate(capture, 1):
-            sampled = number <= SAMPLE_FIRST or number % SAMPLE_EVERY == 0
-            wrong = faults(frame, sampled, seen, options.ecn == "ce")
-            if wrong:
-                failed += 1
-                if failed <= SHOWN:
-                    print(f"packet {number}: {'; '.join(wrong)}: {frame[:64].hex()}", file=sys.stderr)
+    capture = RawPcapReader(options.pcap)
+    if getattr(capture, "linktype", 1) != 1:
+        sys.exit(f"check_marked: {options.pcap} does not hold Ethernet frames (link type {capture.linktype})")
+    for number, (frame, _) in enumerate(capture, 1):
+        sampled = number <= SAMPLE_FIRST or number % SAMPLE_EVERY == 0
+        wrong = faults(frame, sampled, seen, options.ecn == "ce")
+        if wrong:
+            failed += 1
+            if failed <= SHOWN:
+                print(f"packet {number}: {'; '.join(wrong)}: {frame[:64].hex()}", file=sys.stderr)
+    capture.close()
     print(f"{number} packets, {failed} failed (" + ", ".join(f"{name} {seen[name]}" for name in sorted(seen)) + ")")
     if options.count is not None and number != options.count:
         sys.exit(f"check_marked: expected {options.count} packets in {options.pcap}")

@@ -8,6 +8,8 @@ checksums are scapy's; none of our code has a say. The same run always gives the
   ecn.tsv        name, in, marked ('-': must not change), kind: not_ect, ect0, ect1, ce or not_ip
   remark.tsv     name, dscp_from, dscp_to, in, out
   malformed.tsv  name, in, kind: as in enum ll_bad (l2_short, ip_short, ip_version, ip_hlen) or none
+                 (newer kernels refuse an untagged frame cut inside its IP header in BPF_PROG_TEST_RUN with
+                 EINVAL; the tagged ones get through)
 
 Usage: scripts/goldens [--check]     --check writes nothing, fails if a file is not what would be written
 """
@@ -282,6 +284,8 @@ def cut_rows():
         "ipv4 options": (Packet(roce(8), options=RECORD_ROUTE[40]), 60),
         "ipv6": (Packet(roce(8), version=6), 40),
         "vlan ipv4": (Packet(roce(8), tags=TAGS["vlan"]), 20),
+        "vlan ipv6": (Packet(roce(8), version=6, tags=TAGS["vlan"]), 40),
+        "vlan ipv4 options": (Packet(roce(8), tags=TAGS["vlan"], options=RECORD_ROUTE[40]), 60),
         "QinQ ipv4 options": (Packet(roce(8), tags=TAGS["QinQ"], options=RECORD_ROUTE[12]), 32),
         "QinQ ipv6": (Packet(roce(8), version=6, tags=TAGS["QinQ"]), 40),
     }
