@@ -70,7 +70,9 @@ def main():
     capture = RawPcapReader(options.pcap)
     if getattr(capture, "linktype", 1) != 1:
         sys.exit(f"check_marked: {options.pcap} does not hold Ethernet frames (link type {capture.linktype})")
-    for number, (frame, _) in enumerate(capture, 1):
+    for number, (frame, meta) in enumerate(capture, 1):
+        if len(frame) < meta.wirelen:
+            sys.exit(f"check_marked: packet {number} was captured to {len(frame)} of {meta.wirelen} bytes; capture whole packets")
         sampled = number <= SAMPLE_FIRST or number % SAMPLE_EVERY == 0
         wrong = faults(frame, sampled, seen, options.ecn == "ce")
         if wrong:
