@@ -12,9 +12,10 @@
 #define LL_ETH_HLEN 14u
 #define LL_VLAN_HLEN 4u
 #define LL_IPV4_HLEN 20u
+#define LL_IPV4_HLEN_MAX 60u
 #define LL_IPV6_HLEN 40u
-/* The most that ll_parse() looks at: Ethernet, two tags, IPv6. */
-#define LL_PARSE_MAX (LL_ETH_HLEN + 2u * LL_VLAN_HLEN + LL_IPV6_HLEN)
+/* The most that ll_parse() looks at: Ethernet, two tags, IPv4 with all its options. */
+#define LL_PARSE_MAX (LL_ETH_HLEN + 2u * LL_VLAN_HLEN + LL_IPV4_HLEN_MAX)
 
 #define LL_PCP_NONE 0xffu
 #define LL_BAD_NONE 0xffu
@@ -51,6 +52,10 @@ ll_inline void ll_parse_ip(const __u8 *ip, const __u8 *end, __u16 ethertype, str
 	}
 	if (version == 4 && (ip[0] & 0x0f) < 5) {
 		h->bad = LL_BAD_IP_HLEN;
+		return;
+	}
+	if (version == 4 && ip + (ip[0] & 0x0f) * 4 > end) {
+		h->bad = LL_BAD_IP_SHORT;
 		return;
 	}
 	h->ip = version;
