@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+// TOML text -> Config. Values are merged in the order built-in default, [queue.N] or [maps], port; each
+// value remembers where it was written, so that a check across values can point at the right one.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "daemon/core/config.h"
+#include "daemon/core/config_keys.h"
+#include "daemon/core/config_source.h"
+
+// Header-only: the packaged library has the variant with exceptions alone.
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#define TOML_MAX_NESTED_VALUES 16
+#include <toml++/toml.h>
+
+namespace lossless {
+namespace {
+
+constexpr std::size_t kMaxErrors = 1000;
+
+// Where a value was written. No line: nowhere, it is a built-in default.
+struct Origin {
+  std::string path;
+  Position begin;
+  Position end;
+};
+using Origins = std::map<std::string_view, Origin>;  // by key name
+
+// One queue while layers are merged onto it.
+struct QueueDraft {
+  QueueConfig queue;  // group and weight hold what applies under wrr, even while strict
+  Origins origins;
+  EcnConfig ecn;
+  Origins ecn_origins;
+  std::optional<Origin> ecn_on;  // the table that switched ECN on
+  bool faulty = false;           // an error was reported: checks across values would only repeat it
+};
+using QueueDrafts = std::array<QueueDraft, kTcs>;
+
+Position to_position(const toml::source_position& p) { return {p.line, p.column}; }
+
+Origin origin_of(const std::string& path, const toml::source_region& region) {
+  return {path, to_position(region.begin), to_position(region.end)};
+}
+
+std::optional<Scalar> scalar_of(const toml::node& node) {
+  if (const auto* b = node.as_boolean()) return b->get();
+  if (const auto* i = node.as_integer()) return i->get();
+  if (const auto* f = node.as_floating_point()) return f->get();
+  if (const auto* s = node.as_string()) return s->get();
+  return std::nullopt;
+}
+
+std::string_view kind_of(const toml::node& node) {
+  if (node.is_table()) return "a table";
+  if (node.is_array()) return "an array";
+  if (const auto scalar = scalar_of(node)) return kind(*scalar);
+  return "a date or time";
+}
+
+std::string join(const std::string& path, std::string_view key) {
+  return path.empty() ? std::string(key) : path + "." + std::string(key);
+}
+
+// 0 to count-1 without leading zeros.
+std::optional<unsigned> small_number(std::string_view text, unsigned count) {
+  if (text.empty() || text.size() > 2 || (text.size() == 2 && text[0] == '0')) return std::nullopt;
+  unsigned n = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    n = n * 10 + static_cast<unsigned>(c - '0');
+  }
+  if (n >= count) return std::nullopt;
+  return n;
+}
+
+class Reader {
+ public:
+  Reader(std::string_view text, const std::string& file) : source_(text), file_(file) {}
+
+  Config read(const toml::table& root);
+  // In file order, each once, at most kMaxErrors of them.
+  ConfigErrors take_errors();
+  void error(Position at, std::string message);
+
+ private:
+  void fault(const Origin& at, std::string_view what, std::string_view allowed);
+  void unknown_key(const toml::key& key, const std::string& path, const std::vector<std::string_view>& known);
+  void unknown_number(const toml::key& key, const std::string& path, unsigned count,
+                      std::string_view meaning);
+
+  const toml::table* table_at(const toml::table& parent, std::string_view name, const std::string& path);
+  template <class T>
+  void read_keys(const toml::table& table, const std::string& path, std::span<const std::string_view> tables,
+                 T& out, Origins& given);
+  void read_maps(const toml::table& table, const std::string& path, PriorityMaps& out);
+  void read_list(const toml::node& node, const std::string& path, const MapKey& key, PriorityMaps& out);
+  void read_pairs(const toml::node& node, const std::string& path, const MapKey& key, PriorityMaps& out);
+  void read_element(const toml::node& node, const std::string& path, unsigned max, std::uint8_t& out);
+  void read_queues(const toml::table& table, const std::string& path, QueueDrafts& drafts);
+  void read_queue(const toml::table& table, const std::string& path, QueueDraft& draft);
+  void read_ecn(const toml::node& node, const std::string& path, QueueDraft& draft);
+  void check_schedule(const toml::table& table, const Origins& given, const QueueDraft& draft);
+  void read_ports(const toml::table& root, const PriorityMaps& maps, const QueueDrafts& drafts, Config& out);
+  PortConfig read_port(const toml::table& table, std::size_t number, const PriorityMaps& maps,
+                       QueueDrafts drafts);
+  void check_name(const PortConfig& port, const Origins& given, const toml::table& table,
+                  const std::string& path);
+  QueueConfig finish_queue(const QueueDraft& draft, const std::string& port_path);
+  void check_draft(const QueueDraft& draft, const std::string& port_path);
+
+  SourceText source_;
+  const std::string& file_;
+  ConfigErrors errors_;
+  std::map<std::string, Origin> names_;  // ports so far
+};
+
+void Reader::error(Position at, std::string message) {
+  errors_.push_back({file_, at.line, at.column, std::move(message)});
+}
+
+// "queue.3.weight: 101 is too large; allowed: an integer from 1 to 100"
+void Reader::fault(const Origin& at, std::string_view what, std::string_view allowed) {
+  const std::string written = source_.excerpt(at.begin, at.end);
+  std::string message = at.path + ": ";
+  message.append(written.empty() ? "this" : written).append(" ").append(what);
+  error(at.begin, message.append("; allowed: ").append(allowed));
+}
+
+void Reader::unknown_key(const toml::key& key, const std::string& path,
+                         const std::vector<std::string_view>& known) {
+  std::string message =
+      "unknown key '" + shortened(key.str()) + "' " + (path.empty() ? "at the top level" : "in " + path);
+  if (const auto like = nearest(key.str(), known)) {
+    message.append("; did you mean '").append(*like).append("'?");
+  } else {
+    message += "; known keys: ";
+    for (std::size_t i = 0; i < known.size(); ++i) message.append(i > 0 ? ", " : "").append(known[i]);
+  }
+  error(to_position(key.source().begin), std::move(message));
+}
+
+void Reader::unknown_number(const toml::key& key, const std::string& path, unsigned count,
+                            std::string_view meaning) {
+  std::string message = "unknown key '" + shortened(key.str()) + "' in " + path + "; allowed: 0 to ";
+  message.append(std::to_string(count - 1)).append(" (").append(meaning).append(")");
+  error(to_position(key.source().begin), std::move(message));
+}
+
+// The table `name` below `parent`; nullptr if there is none, or something else in its place.
+const toml::table* Reader::table_at(const toml::table& parent, std::string_view name,
+                                    const std::string& path) {
+  const toml::node* node = parent.get(name);
+  if (!node) return nullptr;
+  if (!node->is_table())
+    fault(origin_of(join(path, name), node->source()), "is " + std::string(kind_of(*node)), "a table");
+  return node->as_table();
+}
+
+// Reads the plain keys of one table; `tables` are the keys below it that others read.
+template <class T>
+void Reader::read_keys(const toml::table& table, const std::string& path,
+                       std::span<const std::string_view> tables, T& out, Origins& given) {
+  std::vector<std::string_view> known;
+  for (const Key<T>& k : keys<T>()) known.push_back(k.name);
+  known.insert(known.end(), tables.begin(), tables.end());
+  for (const auto& [name, node] : table) {
+    const auto key = std::ranges::find(keys<T>(), name.str(), &Key<T>::name);
+    if (key == keys<T>().end()) {
+      if (std::ranges::find(tables, name.str()) == tables.end()) unknown_key(name, path, known);
+      continue;
+    }
+    const Origin origin = origin_of(join(path, key->name), node.source());
+    const auto raw = scalar_of(node);
+    const auto value =
+        raw ? apply_rule(key->rule, *raw) : std::unexpected("is " + std::string(kind_of(node)));
+    if (!value) {
+      fault(origin, value.error(), allowed(key->rule));
+      continue;
+    }
+    key->set(out, *value);
+    given[key->name] = origin;
+  }
+}
+
+void Reader::read_maps(const toml::table& table, const std::string& path, PriorityMaps& out) {
+  std::vector<std::string_view> known;
+  for (const MapKey& k : map_keys()) known.push_back(k.name);
+  for (const auto& [name, node] : table) {
+    const auto key = std::ranges::find(map_keys(), name.str(), &MapKey::name);
+    if (key == map_keys().end()) {
+      unknown_key(name, path, known);
+    } else if (key->list) {
+      read_list(node, join(path, key->name), *key, out);
+    } else {
+      read_pairs(node, join(path, key->name), *key, out);
+    }
+  }
+}
+
+void Reader::read_list(const toml::node& node, const std::string& path, const MapKey& key,
+                       PriorityMaps& out) {
+  const toml::array* array = node.as_array();
+  const Origin origin = origin_of(path, node.source());
+  if (!array) return fault(origin, "is " + std::string(kind_of(node)), allowed(key));
+  if (array->size() != key.size) {
+    return fault(origin, "has " + std::to_string(array->size()) + " elements", allowed(key));
+  }
+  for (unsigned i = 0; i < key.size; ++i) {
+    read_element((*array)[i], join(path, std::to_string(i)), key.max, key.entries(out)[i]);
+  }
+}
+
+void Reader::read_pairs(const toml::node& node, const std::string& path, const MapKey& key,
+                        PriorityMaps& out) {
+  const toml::table* table = node.as_table();
+  if (!table) return fault(origin_of(path, node.source()), "is " + std::string(kind_of(node)), allowed(key));
+  for (const auto& [name, value] : *table) {
+    if (const auto from = small_number(name.str(), key.size)) {
+      read_element(value, join(path, name.str()), key.max, key.entries(out)[*from]);
+    } else {
+      unknown_number(name, path, key.size, "a DSCP");
+    }
+  }
+}
+
+void Reader::read_element(const toml::node& node, const std::string& path, unsigned max, std::uint8_t& out) {
+  const Rule rule{.type = Rule::Type::Integer, .min = 0, .max = max};
+  const auto raw = scalar_of(node);
+  const auto value = raw ? apply_rule(rule, *raw) : std::unexpected("is " + std::string(kind_of(node)));
+  if (!value) return fault(origin_of(path, node.source()), value.error(), allowed(rule));
+  out = static_cast<std::uint8_t>(std::get<std::int64_t>(*value));
+}
+
+void Reader::read_queues(const toml::table& table, const std::string& path, QueueDrafts& drafts) {
+  for (const auto& [name, node] : table) {
+    const auto tc = small_number(name.str(), kTcs);
+    if (!tc) {
+      unknown_number(name, path, kTcs, "the TC");
+    } else if (const toml::table* queue = table_at(table, name.str(), path)) {
+      read_queue(*queue, join(path, name.str()), drafts[*tc]);
+    }
+  }
+}
+
+void Reader::read_queue(const toml::table& table, const std::string& path, QueueDraft& draft) {
+  const std::size_t errors_before = errors_.size();
+  Origins given;
+  read_keys(table, path, kQueueTables, draft.queue, given);
+  check_schedule(table, given, draft);
+  for (const auto& [key, origin] : given) draft.origins[key] = origin;
+  if (const toml::node* ecn = table.get("ecn")) read_ecn(*ecn, join(path, "ecn"), draft);
+  if (errors_.size() > errors_before) draft.faulty = true;
+}
+
+// Strict priority has no share: a weight or group that stands beside it is a misunderstanding.
+void Reader::check_schedule(const toml::table& table, const Origins& given, const QueueDraft& draft) {
+  const bool unreadable = table.contains("schedule") && !given.contains("schedule");
+  if (draft.queue.schedule == Schedule::Wrr || unreadable) return;
+  for (const std::string_view key : {"group", "weight"}) {
+    const auto at = given.find(key);
+    if (at == given.end()) continue;
+    fault(at->second,
+          "is given but the queue is strict; a strict queue is served before all others and has no share",
+          "leave it out, or schedule = \"wrr\"");
+  }
+}
+
+void Reader::read_ecn(const toml::node& node, const std::string& path, QueueDraft& draft) {
+  const Origin origin = origin_of(path, node.source());
+  const toml::table* table = node.as_table();
+  if (table) {
+    Origins given;
+    read_keys(*table, path, {}, draft.ecn, given);
+    for (const auto& [key, at] : given) draft.ecn_origins[key] = at;
+    draft.ecn_on = origin;
+    return;
+  }
+  const auto* flag = node.as_boolean();
+  if (!flag || flag->get()) {
+    const std::string what = flag ? "leaves open where marking begins" : "is " + std::string(kind_of(node));
+    return fault(origin, what,
+                 "a table such as { kmin = \"100KB\", kmax = \"400KB\", pmax = 0.2 }, or false");
+  }
+  draft.ecn = {};
+  draft.ecn_origins.clear();
+  draft.ecn_on.reset();
+}
+
+PortConfig Reader::read_port(const toml::table& table, std::size_t number, const PriorityMaps& maps,
+                             QueueDrafts drafts) {
+  PortConfig port;
+  port.maps = maps;
+  // The path names the port before its name was checked, as far as the name is usable.
+  const Rule& name_rule = keys<PortConfig>().front().rule;
+  const auto* name = table.get_as<std::string>("name");
+  const bool usable = name && apply_rule(name_rule, name->get());
+  const std::string path = usable ? "port." + name->get() : "port[" + std::to_string(number) + "]";
+
+  Origins given;
+  read_keys(table, path, kPortTables, port, given);
+  check_name(port, given, table, path);
+  if (const toml::table* own = table_at(table, "maps", path)) read_maps(*own, path + ".maps", port.maps);
+  if (const toml::table* own = table_at(table, "queue", path)) read_queues(*own, path + ".queue", drafts);
+  for (unsigned tc = 0; tc < kTcs; ++tc) port.queues[tc] = finish_queue(drafts[tc], path);
+  return port;
+}
+
+void Reader::check_name(const PortConfig& port, const Origins& given, const toml::table& table,
+                        const std::string& path) {
+  const auto at = given.find("name");
+  if (at == given.end()) {
+    if (!table.contains("name"))
+      error(to_position(table.source().begin), path + ": lacks 'name', the interface to manage");
+    return;
+  }
+  const auto [first, is_new] = names_.emplace(port.name, at->second);
+  if (is_new) return;
+  const Position& p = first->second.begin;
+  fault(at->second,
+        "is a second port of that name; the first is at line " + std::to_string(p.line) + ", column " +
+            std::to_string(p.column),
+        "each interface once");
+}
+
+void Reader::read_ports(const toml::table& root, const PriorityMaps& maps, const QueueDrafts& drafts,
+                        Config& out) {
+  static const std::string kCount = "1 to " + std::to_string(kMaxPorts) + " ports, each under [[port]]";
+  const toml::node* node = root.get("port");
+  if (!node) return error({}, "port: the file names none; allowed: " + kCount);
+  const Origin origin = origin_of("port", node->source());
+  const toml::array* array = node->as_array();
+  if (!array) return fault(origin, "is " + std::string(kind_of(*node)), kCount);
+  if (array->empty()) return fault(origin, "names no port", kCount);
+  std::size_t number = 0;
+  for (const toml::node& element : *array) {
+    const toml::table* port = element.as_table();
+    const Origin at = origin_of("port[" + std::to_string(++number) + "]", element.source());
+    if (number > static_cast<std::size_t>(kMaxPorts)) {
+      return fault(at, "is one too many of " + std::to_string(array->size()) + " ports", kCount);
+    }
+    if (port) {
+      out.ports.push_back(read_port(*port, number, maps, drafts));
+    } else {
+      fault(at, "is " + std::string(kind_of(element)), "a table, under [[port]]");
+    }
+  }
+}
+
+// What holds in the end. `port_path` tells a port's own values from the defaults for all.
+QueueConfig Reader::finish_queue(const QueueDraft& draft, const std::string& port_path) {
+  check_draft(draft, port_path);
+  QueueConfig queue = draft.queue;
+  if (queue.schedule == Schedule::Strict) queue.group = queue.weight = 0;
+  if (draft.ecn_on) queue.ecn = draft.ecn;
+  return queue;
+}
+
+void Reader::check_draft(const QueueDraft& draft, const std::string& port_path) {
+  if (draft.faulty || !draft.ecn_on) return;
+  bool complete = true;
+  for (const std::string_view key : {"kmin", "kmax", "pmax"}) {
+    if (draft.ecn_origins.contains(key)) continue;
+    complete = false;
+    error(draft.ecn_on->begin,
+          draft.ecn_on->path + ": lacks '" + std::string(key) + "'; ECN needs kmin, kmax and pmax");
+  }
+  if (!complete) return;
+  const auto found = find_ecn_fault(draft.ecn, draft.queue.limit_bytes);
+  if (!found) return;
+
+  // Point at the port's own value if it has one of the two: that is where the order was broken.
+  Origins all = draft.ecn_origins;
+  if (const auto limit = draft.origins.find("limit"); limit != draft.origins.end()) all.insert(*limit);
+  const Origin* at = &all.at(found->key);
+  const auto other = all.find(found->against);
+  const auto own = [&](const Origin& o) { return o.path.starts_with(port_path + "."); };
+  if (other == all.end()) {
+    const std::string where = found->against == "limit" ? " (the default limit)" : "";
+    return error(at->begin, at->path + ": " + found->message + where);
+  }
+  const Origin* second = &other->second;
+  if (!own(*at) && own(*second)) std::swap(at, second);
+  error(at->begin, at->path + ": " + found->message + " (see " + second->path + " at line " +
+                       std::to_string(second->begin.line) + ")");
+}
+
+Config Reader::read(const toml::table& root) {
+  Config config;
+  Origins given;
+  read_keys(root, "", kTopTables, config, given);
+  if (const toml::table* api = table_at(root, "api", "")) read_keys(*api, "api", {}, config.api, given);
+  if (config.api.socket.empty()) config.api.socket = default_socket(config.instance);
+
+  PriorityMaps maps = default_maps();
+  if (const toml::table* table = table_at(root, "maps", "")) read_maps(*table, "maps", maps);
+  QueueDrafts drafts;
+  for (unsigned tc = 0; tc < kTcs; ++tc) {
+    drafts[tc].queue = default_queue(tc);
+    // A strict queue that becomes wrr takes the defaults of the others.
+    drafts[tc].queue.group = kDefaultGroup;
+    drafts[tc].queue.weight = kDefaultWeight;
+  }
+  if (const toml::table* table = table_at(root, "queue", "")) read_queues(*table, "queue", drafts);
+  read_ports(root, maps, drafts, config);
+  if (config.ports.empty()) {
+    for (const QueueDraft& draft : drafts) check_draft(draft, "port");
+  }
+  return config;
+}
+
+ConfigErrors Reader::take_errors() {
+  const auto place = [](const ConfigError& e) { return Position{e.line, e.column}; };
+  std::ranges::stable_sort(errors_, {}, place);
+  // A fault in the defaults shows once in every port.
+  const auto [first, last] = std::ranges::unique(errors_);
+  errors_.erase(first, last);
+  if (errors_.size() > kMaxErrors) {
+    const std::size_t more = errors_.size() - kMaxErrors;
+    const Position at = place(errors_[kMaxErrors]);
+    errors_.resize(kMaxErrors);
+    error(at, "and " + std::to_string(more) + " more errors from here on");
+  }
+  return std::move(errors_);
+}
+
+}  // namespace
+
+std::expected<Config, ConfigErrors> parse_config(std::string_view text, const std::string& file) {
+  Reader reader(text, file);
+  if (const auto deep = find_deep_key(text)) {
+    reader.error(*deep, "a dotted key with more than " + std::to_string(kMaxKeyParts) +
+                            " parts; no key here has so many");
+    return std::unexpected(reader.take_errors());
+  }
+  const toml::parse_result result = toml::parse(text);
+  if (!result) {
+    const toml::parse_error& error = result.error();
+    reader.error(to_position(error.source().begin), "not valid TOML: " + std::string(error.description()));
+    return std::unexpected(reader.take_errors());
+  }
+  Config config = reader.read(result.table());
+  ConfigErrors errors = reader.take_errors();
+  if (!errors.empty()) return std::unexpected(std::move(errors));
+  return config;
+}
+
+}  // namespace lossless
