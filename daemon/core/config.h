@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -87,7 +89,7 @@ struct ConfigError {
   std::uint32_t column = 0;
   std::string message;  // names the key, the value, and what is allowed
   std::string text() const;
-  bool operator==(const ConfigError&) const = default;
+  auto operator<=>(const ConfigError&) const = default;  // file order
 };
 
 // All errors of the file at once, in file order; at least one. A file with more than 1000 has those and a

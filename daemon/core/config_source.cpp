@@ -2,6 +2,7 @@
 #include "daemon/core/config_source.h"
 
 #include <algorithm>
+#include <array>
 
 namespace lossless {
 namespace {
@@ -10,6 +11,33 @@ constexpr std::size_t kMaxExcerpt = 60;
 constexpr std::string_view kBom = "\xEF\xBB\xBF";
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+// Bytes of the UTF-8 character `text` begins with, 0 if it begins with none. RFC 3629: no overlong forms, no
+// surrogates, nothing above U+10FFFF.
+std::size_t character_size(std::string_view text) {
+  struct Form {
+    unsigned char first_min, first_max, second_min, second_max;
+    std::size_t size;
+  };
+  static constexpr std::array<Form, 8> kForms{{{0xC2, 0xDF, 0x80, 0xBF, 2},
+                                               {0xE0, 0xE0, 0xA0, 0xBF, 3},
+                                               {0xE1, 0xEC, 0x80, 0xBF, 3},
+                                               {0xED, 0xED, 0x80, 0x9F, 3},
+                                               {0xEE, 0xEF, 0x80, 0xBF, 3},
+                                               {0xF0, 0xF0, 0x90, 0xBF, 4},
+                                               {0xF1, 0xF3, 0x80, 0xBF, 4},
+                                               {0xF4, 0xF4, 0x80, 0x8F, 4}}};
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first < 0x80) return 1;
+  for (const Form& f : kForms) {
+    if (first < f.first_min || first > f.first_max || text.size() < f.size) continue;
+    const auto second = static_cast<unsigned char>(text[1]);
+    const bool rest = std::ranges::all_of(text.substr(1, f.size - 1), continues_character);
+    if (rest && second >= f.second_min && second <= f.second_max) return f.size;
+  }
+  return 0;
+}
 
 // Offset behind the string that begins at `at`. A string that doesn't end well is a syntax error, so it
 // does not matter where that one is taken to end.
@@ -97,15 +125,22 @@ std::string SourceText::excerpt(Position begin, Position end) const {
   return shortened(part) + (cut ? "..." : "");
 }
 
-std::string shortened(std::string_view text) {
-  std::size_t size = std::min(text.size(), kMaxExcerpt);
-  const bool cut = size < text.size();
-  while (cut && size > 0 && continues_character(text[size])) --size;
-  std::string out(text.substr(0, size));
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t size = character_size(text);
+    const bool plain = size > 0 && !is_control(text.front());
+    out.append(plain ? text.substr(0, size) : "?");
+    text.remove_prefix(std::max<std::size_t>(size, 1));
   }
-  return out + (cut ? "..." : "");
+  return out;
+}
+
+std::string shortened(std::string_view text) {
+  if (text.size() <= kMaxExcerpt) return std::string(text);
+  std::size_t size = kMaxExcerpt;
+  while (size > 0 && continues_character(text[size])) --size;
+  return std::string(text.substr(0, size)) + "...";
 }
 
 std::optional<Position> find_deep_key(std::string_view text) {

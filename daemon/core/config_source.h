@@ -34,7 +34,10 @@ class SourceText {
   std::vector<std::size_t> lines_;  // offset of each line
 };
 
-// For a message: at most some 60 bytes, control characters as "?".
+// For a message, which must be one line of valid UTF-8 whatever the file holds: control characters and bytes
+// that are no UTF-8 become "?".
+std::string printable(std::string_view text);
+// At most some 60 bytes of it, not cut inside a character.
 std::string shortened(std::string_view text);
 
 // The place of a dotted key (a.b.c) with more parts than any sane file has, if there is one. The TOML

@@ -97,8 +97,7 @@ std::expected<std::uint64_t, std::string> parse(std::string_view text, std::span
   };
   const auto unit = std::ranges::find_if(units, same);
   if (unit == units.end()) {
-    return std::unexpected("has an unknown unit '" + std::string(text) + "' (units are " + names(units) +
-                           ")");
+    return std::unexpected("has no known unit (units are " + names(units) + ")");
   }
   return scale(*number, unit->factor, quantity);
 }

@@ -11,7 +11,7 @@ namespace lossless {
 
 // Bytes from "100KB", "1.5MiB", "3000". Units: B, KB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of
 // 1024), in that spelling; none means bytes. Decimals are fine as long as the result is whole. The error
-// continues a sentence that begins with the value: "has an unknown unit 'XB'".
+// continues a sentence that begins with the value: "is negative".
 std::expected<std::uint64_t, std::string> parse_size(std::string_view text);
 
 // Bits per second from "2.5gbit", "100Mbit", "1000000". Units: bit, kbit, mbit, gbit (powers of 1000), in
