@@ -25,7 +25,10 @@ constexpr std::array<Unit, 7> kSizes{{{"B", 1},
 constexpr std::array<Unit, 4> kRates{
     {{"bit", 1}, {"kbit", 1'000}, {"mbit", 1'000'000}, {"gbit", 1'000'000'000}}};
 
-constexpr std::size_t kMaxDigits = 18;  // of either part: below 10^18, so that 64 bits hold them
+using Wide = unsigned __int128;
+
+// Of either part: below 10^20, so that Wide holds it times any unit. 2^64-1 has 20 digits.
+constexpr std::size_t kMaxDigits = 20;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -37,9 +40,9 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-std::uint64_t to_number(std::string_view digits) {
-  std::uint64_t n = 0;
-  for (const char c : digits) n = n * 10 + static_cast<std::uint64_t>(c - '0');
+Wide to_number(std::string_view digits) {
+  Wide n = 0;
+  for (const char c : digits) n = n * 10 + static_cast<unsigned>(c - '0');
   return n;
 }
 
@@ -51,9 +54,9 @@ std::string names(std::span<const Unit> units) {
 
 // A number as it is written: whole.fraction, no sign, no exponent.
 struct Decimal {
-  std::uint64_t whole = 0;
-  std::uint64_t fraction = 0;
-  std::uint64_t scale = 1;  // 10^(digits of fraction)
+  Wide whole = 0;
+  Wide fraction = 0;
+  Wide scale = 1;  // 10^(digits of fraction)
 };
 
 std::expected<Decimal, std::string> take_decimal(std::string_view& text) {
@@ -77,10 +80,9 @@ std::expected<Decimal, std::string> take_decimal(std::string_view& text) {
 
 std::expected<std::uint64_t, std::string> scale(const Decimal& d, std::uint64_t factor,
                                                 std::string_view quantity) {
-  using Wide = unsigned __int128;
-  const Wide part = static_cast<Wide>(d.fraction) * factor;
+  const Wide part = d.fraction * factor;
   if (part % d.scale != 0) return std::unexpected("is not a whole number of " + std::string(quantity));
-  const Wide value = static_cast<Wide>(d.whole) * factor + part / d.scale;
+  const Wide value = d.whole * factor + part / d.scale;
   if (value > std::numeric_limits<std::uint64_t>::max()) return std::unexpected("is too large");
   return static_cast<std::uint64_t>(value);
 }
