@@ -290,7 +290,7 @@ void Reader::read_ecn(const toml::node& node, const std::string& path, QueueDraf
   }
   const auto* flag = node.as_boolean();
   if (!flag || flag->get()) {
-    const std::string what = flag ? "leaves open where marking begins" : "is " + std::string(kind_of(node));
+    const std::string what = flag ? "does not say where marking begins" : "is " + std::string(kind_of(node));
     return fault(origin, what,
                  "a table such as { kmin = \"100KB\", kmax = \"400KB\", pmax = 0.2 }, or false");
   }

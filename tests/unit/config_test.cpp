@@ -293,12 +293,10 @@ TEST_F(ConfigFile, CannotBeRead) {
   EXPECT_EQ(error(path("loop")), path("loop") + ": cannot read: Too many levels of symbolic links");
   EXPECT_EQ(error(std::string("a\0b", 3)),
             std::string("a\0b: cannot read: the path has a NUL byte in it", 47));
-  const std::string secret = write("secret", "x");
+  const std::string secret = write("secret", "[[port]]\nname = \"a\"\n");
   ASSERT_EQ(::chmod(secret.c_str(), 0), 0);
-  const bool root = ::geteuid() == 0;  // root reads it all the same and finds that it is no TOML
-  EXPECT_EQ(error(secret),
-            root ? secret + ":1:2: not valid TOML: Error while parsing key: encountered end-of-file"
-                 : secret + ": cannot read: Permission denied");
+  const bool root = ::geteuid() == 0;  // who may read everything
+  EXPECT_EQ(error(secret), root ? "no error" : secret + ": cannot read: Permission denied");
 }
 
 TEST_F(ConfigFile, MayHave4MiBAndNoMore) {
