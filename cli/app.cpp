@@ -32,10 +32,10 @@ void add_globals(CLI::App& root, GlobalOptions& options) {
   root.add_flag("--json", options.json, "Print JSON, errors too");
   root.add_option("--color", options.color, "auto, always or never; auto: on a terminal")
       ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""));
   root.add_option("--timeout", options.timeout_s, "Seconds to wait for losslessd (5)")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.01, 3600.0));
+      ->check(CLI::Range(0.01, 3600.0).description(""));
 }
 
 void add_show(CLI::App& root, Action& action) {

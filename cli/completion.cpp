@@ -212,7 +212,9 @@ std::string_view completion_script(std::string_view shell) { return shell == "zs
 void add_completion(CLI::App& root, Action& action) {
   auto shell = std::make_shared<std::string>();
   auto* command = root.add_subcommand("completion", "Print the completion script of a shell");
-  command->add_option("SHELL", *shell, "bash or zsh")->required()->check(CLI::IsMember({"bash", "zsh"}));
+  command->add_option("SHELL", *shell, "bash or zsh")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh"}).description(""));
   command->callback([&action, shell] {
     action = [shell](Context& context) -> Outcome {
       context.env().out << completion_script(*shell);

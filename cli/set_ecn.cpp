@@ -111,7 +111,9 @@ void add_set(CLI::App& root, Action& action) {
   auto* command =
       set->add_subcommand("ecn", "Thresholds of one traffic class; what isn't named stays as it is");
   command->add_option("IF", args->port, "Port")->required();
-  command->add_option("TC", args->tc, "Traffic class")->required()->check(CLI::Range(0U, 7U));
+  command->add_option("TC", args->tc, "Traffic class, 0 to 7")
+      ->required()
+      ->check(CLI::Range(0U, 7U).description(""));
   command
       ->add_option("SETTING", args->settings,
                    "kmin=SIZE kmax=SIZE pmax=0..1|PERCENT% ewma=0..15|off enabled=on|off")

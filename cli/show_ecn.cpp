@@ -27,13 +27,27 @@ std::vector<Cell> threshold_cells(const v1::Ecn& e) {
 
 std::string ecn_text(const v1::ListEcnReply& reply, const Style& style) {
   if (reply.queues().empty()) return "no queues: no port is attached\n";
-  Table table({{"PORT", "", true},          {"TC", "", true},           {"TYPE", "", true},
-               {"ECN", "thresholds"},       {"KMIN", "thresholds"},     {"KMAX", "thresholds"},
-               {"PMAX", "thresholds"},      {"DEPTH", "thresholds"},    {"POINT", "thresholds"},
-               {"NOT-ECT", "packets seen"}, {"ECT(0)", "packets seen"}, {"ECT(1)", "packets seen"},
-               {"CE", "packets seen"},      {"NOT-IP", "packets seen"}, {"NO-DEPTH", "packets seen"},
-               {"ALL", "selected"},         {"MARKED", "selected"},     {"DROPPED", "selected"},
-               {"WAS-CE", "selected"},      {"SPARED", "selected"},     {"FAILED", "selected"}});
+  Table table({{"PORT", "", true},
+               {"TC", "", true},
+               {"TYPE", "", true},
+               {"ECN", "thresholds"},
+               {"KMIN", "thresholds"},
+               {"KMAX", "thresholds"},
+               {"PMAX", "thresholds"},
+               {"DEPTH", "thresholds"},
+               {"POINT", "thresholds"},
+               {"NOT-ECT", "packets seen"},
+               {"ECT(0)", "packets seen"},
+               {"ECT(1)", "packets seen"},
+               {"CE", "packets seen"},
+               {"NOT-IP", "packets seen"},
+               {"NO-DEPTH", "packets seen"},
+               {"ALL", "selected by WRED"},
+               {"MARKED", "selected"},
+               {"DROPPED", "selected"},
+               {"WAS-CE", "selected by WRED"},
+               {"SPARED", "selected"},
+               {"FAILED", "selected"}});
   for (const auto& e : reply.queues()) {
     std::vector<Cell> row{text_cell(e.port()), number_cell(e.tc()),
                           text_cell(e.lossless() ? "lossless" : "lossy")};

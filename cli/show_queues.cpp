@@ -170,7 +170,7 @@ void add_show_queues(CLI::App& show, Action& action) {
   command->add_option("--count", options->count, "End the live view after so many polls")
       ->needs(interval)
       ->type_name("N")
-      ->check(CLI::Range(1U, 1'000'000'000U));
+      ->check(CLI::Range(1U, 1'000'000'000U).description(""));
   command->callback([&action, options] {
     action = [options](Context& context) {
       if (!options->interval.empty()) return watch(context, *options);
