@@ -237,7 +237,7 @@ void Reader::read_pairs(const toml::node& node, const std::string& path, const M
 }
 
 void Reader::read_element(const toml::node& node, const std::string& path, unsigned max, std::uint8_t& out) {
-  const Rule rule{.type = Rule::Type::Integer, .min = 0, .max = max};
+  const Rule rule(Rule::Type::Integer, 0, max);
   const auto raw = scalar_of(node);
   const auto value = raw ? apply_rule(rule, *raw) : std::unexpected("is " + std::string(kind_of(node)));
   if (!value) return fault(origin_of(path, node.source()), value.error(), allowed(rule));
