@@ -2,11 +2,14 @@
 """Network namespaces, veths and bridges of a run. Names are `ll-<run>-<node>`; `ip -batch` does the work."""
 
 import ctypes
+import json
 import os
 import secrets
 import subprocess
 import threading
 from pathlib import Path
+
+from .waiting import wait_for
 
 NETNS_DIR = Path("/run/netns")
 PREFIX = "ll-"
@@ -130,6 +133,16 @@ def add_bridge(netns, ports, name=BRIDGE, flood=True):
         ip_batch([f"link set dev {p} {off}" for p in ports], netns=netns, tool="bridge")
 
 
+def wait_forwarding(netns, limit_s=10.0):
+    """Waits until all bridge ports of a namespace forward: the kernel brings carriers up some time later,
+    and until then the bridge drops without counting."""
+    def ready():
+        ports = json.loads(run_tool("bridge", "-n", netns, "-j", "link"))
+        return all(p.get("state") == "forwarding" for p in ports)
+
+    wait_for(ready, limit_s, f"bridge ports of {netns} forwarding")
+
+
 def add_fdb(netns, entries):
     """Static forwarding entries: (MAC address, port)."""
     ip_batch([f"fdb replace {mac} dev {port} master static" for mac, port in entries],
@@ -151,4 +164,6 @@ def build(topology, run_id):
         add_bridge(names[switch.name], ports, flood=switch.flood)
         add_fdb(names[switch.name], [(h.mac, hops[h.name][switch.name]) for h in topology.hosts
                                      if switch.name in hops[h.name]])
+    for switch in topology.switches:
+        wait_forwarding(names[switch.name])
     return names
