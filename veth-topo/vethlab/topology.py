@@ -102,6 +102,13 @@ class Topology:
         """A TC counts as lossless when any switch says so."""
         return any(s.queues.get(str(tc), {}).get("lossless", False) for s in self.switches)
 
+    def tc_of_dscp(self, dscp):
+        """TC of a DSCP by the switches' maps: the first switch's, with the defaults of losslessd."""
+        port = self.switches[0].port if self.switches else {}
+        dot1p = port.get("dscp_dot1p", {}).get(str(dscp), dscp >> 3)
+        tcs = port.get("dot1p_tc", list(range(8)))
+        return tcs[dot1p]
+
     def next_hops(self, host):
         """switch -> interface towards `host`, on shortest paths (a tree, so no loop even in a ring)."""
         hops, todo, seen = {}, deque([host]), {host}
