@@ -49,8 +49,13 @@ class Traffic:
         return code is None
 
     def status(self):
-        """Its last progress line."""
-        return processes.tail(self._log, 1).rsplit("\r", 1)[-1]
+        """Its last step in words, "" before the first."""
+        try:
+            step = json.loads(processes.tail(self._log, 1))
+            return (f"{step['goodput_mbps']:.1f} Mbit/s  {step['cnp']} CNPs  "
+                    f"{step['retransmitted']} retransmitted")
+        except (ValueError, KeyError, TypeError):
+            return ""
 
     def result(self):
         return json.loads(self._result.read_text())
