@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import interrupts, report, rundir, topology
+from . import interrupts, outcome, report, rundir, topology
 from .namespaces import NamespaceError
 from .runner import run_variant
 from .switchd import DaemonError
@@ -68,7 +68,6 @@ def _run_all(options, path):
 
 
 def _write_outputs(options, measured):
-    from . import outcome  # late: `lab list` and `lab clean` need none of it
     outcomes = [m.outcome for m in measured]
     if options.json:
         text = json.dumps(outcome.document(outcomes), indent=2) + "\n"
@@ -76,20 +75,24 @@ def _write_outputs(options, measured):
             sys.stdout.write(text)
         else:
             Path(options.json).write_text(text)
-    if options.plot:
-        from . import plot
-        plot.write(options.plot, measured)
+    for path in options.plot:
+        from . import plot  # late: matplotlib takes a second to load
+        plot.write(path, measured)
     if options.json != "-":
         print(report.table(outcomes))
+        written = [path for path in (options.json, *options.plot) if path]
+        if written:
+            print(f"written: {', '.join(written)}")
 
 
 def _check_outputs(options):
     """Before minutes of measuring: can the results be written at all?"""
-    for path in (options.json, options.plot):
+    for path in (options.json, *options.plot):
         if path and path != "-" and not os.access(Path(path).resolve().parent, os.W_OK):
             raise TopologyError(f"{path}: its folder is not there or cannot be written")
-    if options.plot and Path(options.plot).suffix not in (".svg", ".html", ".png"):
-        raise TopologyError(f"{options.plot}: a plot ends in .svg, .html or .png")
+    for path in options.plot:
+        if Path(path).suffix not in (".svg", ".html", ".png"):
+            raise TopologyError(f"{path}: a plot ends in .svg, .html or .png")
 
 
 def _cmd_run(options):
@@ -129,7 +132,8 @@ def _parser():
     run.add_argument("--duration", type=float, metavar="S", help="seconds of traffic in each variant")
     run.add_argument("--seed", type=int, default=1, metavar="N", help="seed of all randomness (default 1)")
     run.add_argument("--json", metavar="FILE", help="write the outcome as JSON; - is standard output")
-    run.add_argument("--plot", metavar="FILE", help="draw queue depth, marks and goodput: .svg, .html or .png")
+    run.add_argument("--plot", action="append", default=[], metavar="FILE",
+                     help="draw queue depth, marks and goodput: .svg, .html or .png; may be repeated")
     run.add_argument("--keep", action="store_true", help="leave namespaces and daemons for a look; `lab clean` removes")
     run.add_argument("--build", metavar="DIR", help="build folder (default: $LL_BUILD, then build/)")
     run.set_defaults(function=_cmd_run)
