@@ -53,10 +53,10 @@ def _variants(path, wanted):
 
 
 def _run_all(options, path):
-    tools = Tools(options.build)
-    tools.check()
     given = _parameters(options)
     loaded = [topology.load(path, v, given, options.duration) for v in _variants(path, options.variant)]
+    tools = Tools(options.build)
+    tools.check()
     measured = []
     for one in loaded:
         bar = report.Bar(f"{one.lab} {one.variant}", one.duration_s)
@@ -64,7 +64,7 @@ def _run_all(options, path):
             measured.append(run_variant(one, tools, options.seed, options.keep, bar.update))
         finally:
             bar.close()
-    return loaded, measured
+    return measured
 
 
 def _write_outputs(options, measured):
@@ -78,6 +78,10 @@ def _write_outputs(options, measured):
     for path in options.plot:
         from . import plot  # late: matplotlib takes a second to load
         plot.write(path, measured)
+    for one in measured:
+        if one.missed_share > 0.1:
+            print(f"lab: {one.outcome['variant']}: {one.missed_share:.0%} of the queue samples are missing: the "
+                  f"machine was too busy", file=sys.stderr)
     if options.json != "-":
         print(report.table(outcomes))
         written = [path for path in (options.json, *options.plot) if path]
@@ -97,7 +101,7 @@ def _check_outputs(options):
 
 def _cmd_run(options):
     _check_outputs(options)
-    _, measured = _run_all(options, _file_of(options.lab))
+    measured = _run_all(options, _file_of(options.lab))
     _write_outputs(options, measured)
     return 0
 

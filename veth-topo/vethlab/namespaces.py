@@ -112,22 +112,22 @@ def add_veth(a, b, mtu=1500):
     (ns_a, if_a, mac_a), (ns_b, if_b, mac_b) = a, b
     ip_batch([_veth_line(a, b, mtu)])
     for ns, dev in ((ns_a, if_a), (ns_b, if_b)):
-        ip_batch([f"link set {dev} up"], netns=ns)
+        ip_batch([f"link set dev {dev} up"], netns=ns)
 
 
 def _veth_line(a, b, mtu):
     def end(ns, name, mac):
         return f"{name} netns {ns} mtu {mtu}" + (f" address {mac}" if mac else "")
 
-    return f"link add {end(*a)} type veth peer name {end(*b)}"
+    return f"link add name {end(*a)} type veth peer name {end(*b)}"
 
 
 def add_bridge(netns, ports, name=BRIDGE, flood=True):
     """A bridge over existing interfaces. Without `flood`, it forwards by static entries alone."""
-    ip_batch([f"link add {name} type bridge stp_state 0 mcast_snooping 0 forward_delay 0",
-              *[f"link set {p} master {name}" for p in ports],
-              *[f"link set {p} up" for p in ports],
-              f"link set {name} up"], netns=netns)
+    ip_batch([f"link add name {name} type bridge stp_state 0 mcast_snooping 0 forward_delay 0",
+              *[f"link set dev {p} master {name}" for p in ports],
+              *[f"link set dev {p} up" for p in ports],
+              f"link set dev {name} up"], netns=netns)
     if not flood:
         off = "learning off flood off mcast_flood off bcast_flood off"
         ip_batch([f"link set dev {p} {off}" for p in ports], netns=netns, tool="bridge")
@@ -156,7 +156,7 @@ def build(topology, run_id):
     ip_batch([_veth_line(*[(names[e.node], e.name, e.mac) for e in link.ends], link.mtu)
               for link in topology.links])
     for host in topology.hosts:
-        ip_batch([f"link set {link.end_at(host.name).name} up" for link in topology.links_of(host.name)],
+        ip_batch([f"link set dev {link.end_at(host.name).name} up" for link in topology.links_of(host.name)],
                  netns=names[host.name])
     hops = {host.name: topology.next_hops(host.name) for host in topology.hosts}
     for switch in topology.switches:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one variant of a lab: build, start, measure, and tear down whatever happens."""
 
+import contextlib
 import os
 import time
 from dataclasses import dataclass, field
@@ -12,7 +13,8 @@ from .switchd import SwitchDaemon
 from .traffic import DRAIN_LIMIT_S, Traffic, TrafficError, config_of
 
 _TICK_S = 0.05
-_MARKS_EVERY_S = 0.25
+_SAMPLE_NS = 1_000_000
+_MARKS_EVERY_S = 0.1
 
 
 @dataclass
@@ -24,6 +26,18 @@ class Measured:
     marks: list = field(default_factory=list)    # (ns, marked packets so far)
     goodput: list = field(default_factory=list)  # (ms since start, Mbit/s)
     thresholds: dict = field(default_factory=dict)  # kmin, kmax, limit of the bottleneck, where configured
+    missed_share: float = 0.0                    # of the sampler's ticks, 0 to 1: it woke too late
+
+
+@contextlib.contextmanager
+def _on_cpu(cpu):
+    """Keeps this process, and what it starts meanwhile, on one CPU."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {cpu})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 class LabRun:
@@ -75,8 +89,9 @@ class LabRun:
         self._start_sampler()
         config = config_of(self.topology, self.namespaces, self._seed, self._traffic_cpu)
         self.traffic = Traffic(self._tools, self.rundir, config)
-        self.traffic.start()
-        marks = self._watch(progress)
+        with _on_cpu(self._watch_cpu):
+            self.traffic.start()  # moves to the other CPU itself
+            marks = self._watch(progress)
         processes.stop(self.sampler)
         return self._evaluate(before, self._snapshot(), marks)
 
@@ -105,7 +120,8 @@ class LabRun:
         queues = [w for s in self.topology.samples if s.switch == point.switch
                   for w in ("--queue", f"{s.port}:{s.tc}")]
         command = [self._tools.path("lab-sampler"), "--netns", self.namespaces[point.switch], *queues,
-                   "--out", self._samples_file, "--cpu", self._watch_cpu]
+                   "--out", self._samples_file, "--cpu", self._watch_cpu,
+                   "--interval-us", _SAMPLE_NS // 1000]
         self.sampler = self.rundir.spawn(command, "sampler.log")
 
     def _ecn(self):
@@ -144,12 +160,21 @@ class LabRun:
         table = switch.queues.get(str(point.tc), {})
         return Measured(built, start_ns=queue[0].t_ns if queue else 0, queue=queue, marks=marks,
                         goodput=[(p["t_ms"], p["goodput_mbps"]) for p in result.get("series", [])],
-                        thresholds={**table.get("ecn", {}), "limit": table.get("limit")})
+                        thresholds={**table.get("ecn", {}), "limit": table.get("limit")},
+                        missed_share=1 - len(queue) / self._ticks(queue))
+
+    @staticmethod
+    def _ticks(queue):
+        """Samples that there would be without a miss."""
+        span_ns = queue[-1].t_ns - queue[0].t_ns if queue else 0
+        return max(1, len(queue), span_ns // _SAMPLE_NS)
 
 
 def run_variant(topology, tools, seed=1, keep=False, progress=lambda seconds, status: None):
     """Builds the lab, runs its traffic and returns Measured; nothing is left behind unless `keep`."""
     with LabRun(topology, tools, seed, keep) as run:
+        progress(0.0, "building")
         run.build()
+        progress(0.0, "starting losslessd")
         run.start_switches()
         return run.measure(progress)
