@@ -98,7 +98,10 @@ std::int64_t sample_until_stopped(std::FILE* out, QueueReader& reader, const std
       if (errno == EINTR) continue;
       return -1;
     }
-    if (waits[1].revents != 0) return missed;
+    if (waits[1].revents != 0) {
+      write_samples(out, reader, queues);  // the state at the end
+      return missed;
+    }
     std::uint64_t ticks = 0;
     if (read(timer, &ticks, sizeof ticks) != sizeof ticks) return -1;
     missed += static_cast<std::int64_t>(ticks) - 1;
@@ -112,6 +115,7 @@ int fail(const std::string& message) {
 }
 
 int run(const Options& options) {
+  const int stop = stop_signals();  // first: from here on SIGTERM ends the run in order
   std::vector<QueueId> queues;
   for (const auto& text : options.queues) {
     auto id = lossless::lab::parse_queue_id(text);
@@ -123,7 +127,6 @@ int run(const Options& options) {
   if (const auto entered = lossless::lab::enter_netns(options.netns); !entered) return fail(entered.error());
   auto reader = QueueReader::open();
   if (!reader) return fail(reader.error());
-  const int stop = stop_signals();
   const int timer = start_timer(options.interval_us * 1000);
   if (stop < 0 || timer < 0) return fail("no timer or signal descriptor");
   make_punctual(options.cpu);
