@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import sys
 import time
 from dataclasses import dataclass, field
 
@@ -62,9 +63,11 @@ class LabRun:
         return self
 
     def __exit__(self, kind, error, trace):
-        if not self._keep:
-            with held():
-                self.tear_down()
+        if self._keep:
+            self._say_kept()
+            return
+        with held():
+            self.tear_down()
 
     def build(self):
         self.rundir.add_namespaces(list(self.namespaces.values()))
@@ -105,6 +108,13 @@ class LabRun:
                 daemon.detach_and_stop()
         finally:
             self.rundir.remove()
+
+    def _say_kept(self):
+        lines = [f"kept: run {self.rundir.run_id} ({self.topology.variant}), files in {self.rundir.path}; "
+                 f"`lab clean` removes it"]
+        lines += [f"  nsenter --net=/run/netns/{d.netns} losslessctl --socket {d.socket} show queues"
+                  for d in self.daemons.values()]
+        print("\n".join(lines), file=sys.stderr)
 
     @property
     def _bottleneck(self):
