@@ -9,9 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
-#if __has_include("loader/detach_io.h")
-#include "loader/detach_io.h"
-#endif
+#include "daemon/net/detach_io.h"
 
 namespace lossless::cli {
 namespace {
@@ -40,15 +38,9 @@ std::expected<std::vector<std::string>, Failure> detach_offline(const Environmen
   if (!netns.empty()) {
     if (auto entered = enter_netns(env, netns); !entered) return std::unexpected(entered.error());
   }
-#if __has_include("loader/detach_io.h")
-  auto detached = detach_instance(instance);
+  auto detached = net::detach_instance(instance);
   if (!detached) return std::unexpected(Failure{"FAILED_PRECONDITION", detached.error(), kFailed});
   return *detached;
-#else
-  return std::unexpected(Failure{
-      "UNIMPLEMENTED", fmt::format("instance '{}': this losslessctl was built without the loader", instance),
-      kFailed});
-#endif
 }
 
 }  // namespace lossless::cli

@@ -203,11 +203,6 @@ Status Datapath::commit() {
   return {};
 }
 
-Status Datapath::detach_all() {
-  for (const std::string& dir : {pins_.links, pins_.maps_next, pins_.maps, pins_.root})
-    if (auto gone = remove_dir(dir); !gone) return gone;
-  rmdir((std::string(kBpffs) + "/lossless").c_str());  // stays while other instances are there
-  return {};
-}
+Status Datapath::detach_all() { return remove_instance(pins_); }
 
 }  // namespace lossless

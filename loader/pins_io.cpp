@@ -83,4 +83,11 @@ Status remove_dir(const std::string& path) {
   return {};
 }
 
+Status remove_instance(const Pins& pins) {
+  for (const std::string& dir : {pins.links, pins.maps_next, pins.maps, pins.root})
+    if (auto gone = remove_dir(dir); !gone) return gone;
+  rmdir((std::string(kBpffs) + "/lossless").c_str());  // stays while other instances are there
+  return {};
+}
+
 }  // namespace lossless

@@ -37,5 +37,7 @@ std::vector<LinkPin> list_links(const Pins& pins);
 std::vector<std::string> list_dir(const std::string& path);
 // Unpins a folder of pins, and the folder; absent is fine.
 Status remove_dir(const std::string& path);
+// Unpins all that an instance has, links first.
+Status remove_instance(const Pins& pins);
 
 }  // namespace lossless

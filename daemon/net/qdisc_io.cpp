@@ -178,6 +178,15 @@ const QdiscInfo* find_leaf(const std::vector<QdiscInfo>& qdiscs, int ifindex, un
 }
 
 bool is_ours(const QdiscInfo& root) { return root.handle == kRoot && root.kind == "htb"; }
+
+bool has_tree(const std::vector<QdiscInfo>& qdiscs, int ifindex) {
+  const QdiscInfo* root = find_root(qdiscs, ifindex);
+  if (!root || !is_ours(*root)) return false;
+  for (unsigned tc = 0; tc < kTcs; ++tc)
+    if (!find_leaf(qdiscs, ifindex, tc)) return false;
+  return true;
+}
+
 // The kernel gives the qdiscs it chooses itself no handle.
 bool is_foreign(const QdiscInfo& root) { return root.handle != 0 && !is_ours(root); }
 
