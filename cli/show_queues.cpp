@@ -165,7 +165,7 @@ void add_show_queues(CLI::App& show, Action& action) {
   command->add_option("IF", options->port, "Only this port");
   // A flag, so that `--watch eth0` doesn't take the port for the interval; SECONDS only after '='.
   auto* interval =
-      command->add_flag("--watch{2}", options->interval, "Live view with rates, again every SECONDS (2)")
+      command->add_flag("--watch", options->interval, "Live view with rates, again every SECONDS (2)")
           ->type_name("[=SECONDS]");
   command->add_option("--count", options->count, "End the live view after so many polls")
       ->needs(interval)
