@@ -34,6 +34,7 @@ double per_second(std::uint64_t before, std::uint64_t now, double seconds) {
 }
 
 std::expected<std::chrono::milliseconds, Failure> parse_interval(const std::string& text) {
+  if (text == "true") return std::chrono::seconds(2);  // a flag without a value
   double seconds = 0;
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, seconds);
