@@ -46,9 +46,10 @@ class Wire:
         return s
 
     def send(self, *frames):
-        """Sends scapy packets or bytes, whole Ethernet frames without FCS."""
-        for frame in frames:
-            self._socket.send(bytes(frame))
+        """Sends scapy packets or bytes, whole Ethernet frames without FCS, back to back: scapy takes a
+        millisecond to build one, so all are built first."""
+        for frame in [bytes(f) for f in frames]:
+            self._socket.send(frame)
 
     def receive(self, count=1, match=lambda packet: True, limit_s=5.0):
         """Up to `count` frames (scapy Ether) for which `match` holds; fewer when `limit_s` seconds pass."""
