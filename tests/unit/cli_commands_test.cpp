@@ -254,8 +254,10 @@ TEST(CliErrors, NetnsOfDetachMustExist) {
   const auto r = bench.run({"detach", "--all", "--netns", "nowhere"});
   EXPECT_EQ(r.code, 1);
   EXPECT_TRUE(contains(r.err, "detaching its ports directly in namespace 'nowhere'"));
-  EXPECT_TRUE(contains(r.err, "cannot enter network namespace 'nowhere'"));
-  EXPECT_EQ(bench.run({"detach", "--all", "--netns", "../x"}).code, 2);
+  EXPECT_TRUE(
+      contains(r.err, "cannot enter network namespace " + (bench.folder.path() / "netns/nowhere").string()));
+  EXPECT_TRUE(
+      contains(bench.run({"detach", "--all", "--netns", "/no/where"}).err, "network namespace /no/where:"));
 }
 
 // A unix socket that is bound but not served, as a crash leaves it, or one that takes connections and is
