@@ -288,6 +288,8 @@ TEST(CliErrors, SocketLeftBehind) {
   const auto r = bench.run({"show", "ports"});
   EXPECT_EQ(r.code, 3);
   EXPECT_TRUE(contains(r.err, "(nobody listens on " + bench.socket() + ")"));
+  EXPECT_EQ(r.err.find("instances with a socket"), std::string::npos)
+      << "its own is none to go to: " << r.err;
 }
 
 TEST(CliErrors, SilentDaemon) {
