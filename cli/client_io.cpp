@@ -18,6 +18,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cli/suggest.h"
+
 namespace lossless::cli {
 namespace {
 
@@ -37,12 +39,6 @@ std::string group_name(gid_t gid) {
   group* found = nullptr;
   getgrgid_r(gid, &entry, buffer.data(), buffer.size(), &found);
   return found != nullptr ? found->gr_name : std::to_string(gid);
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const auto& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
 }
 
 Failure not_running(const Target& target, std::string_view why) {

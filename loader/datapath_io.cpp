@@ -188,6 +188,17 @@ bool Datapath::is_attached(unsigned ifindex) const {
   });
 }
 
+std::string Datapath::other_owner(unsigned ifindex) const {
+  for (const std::string& name : list_instances()) {
+    const Pins pins(name);
+    const std::optional<ll_meta> meta = name == pins_.instance ? std::nullopt : read_meta(pins.maps);
+    if (!meta || meta->netns != current_netns()) continue;
+    for (const Hook hook : kHooks)
+      if (live_ifindex({ifindex, hook, pins.link(ifindex, hook)}) == ifindex) return name;
+  }
+  return {};
+}
+
 std::vector<unsigned> Datapath::linked() const {
   std::set<unsigned> all;
   for (const LinkPin& pin : list_links(pins_)) all.insert(pin.ifindex);

@@ -15,13 +15,17 @@ enum class Hook { Ingress, Egress };
 inline constexpr Hook kHooks[] = {Hook::Egress, Hook::Ingress};
 
 struct Pins {
-  explicit Pins(const std::string& instance);
+  explicit Pins(const std::string& name);
+  std::string instance;
   std::string root;       // …/lossless/<instance>
   std::string maps;       // maps of the running datapath
   std::string maps_next;  // maps of a datapath with another ABI, until it has taken over
   std::string links;
   std::string link(unsigned ifindex, Hook hook) const;
 };
+
+// Instances that have pins.
+std::vector<std::string> list_instances();
 
 struct LinkPin {
   unsigned ifindex;

@@ -12,6 +12,8 @@
 namespace lossless::port {
 namespace {
 
+constexpr const char* kByCommand = "by command";
+
 template <class Row>
 bool same(const std::optional<Row>& a, const Row& b) {
   return a && std::memcmp(&*a, &b, sizeof b) == 0;
@@ -38,10 +40,8 @@ void enter(Port& port, PortState state, const std::string& reason) {
   if (port.state == state && port.reason == reason) return;
   port.state = state;
   port.reason = reason;
-  if (reason.empty())
-    spdlog::info("port {}: {} (ifindex {})", port.config.name, name_of(state), port.link.ifindex);
-  else
-    spdlog::warn("port {}: {}: {}", port.config.name, name_of(state), reason);
+  spdlog::log(state == PortState::Refused ? spdlog::level::warn : spdlog::level::info, "port {}: {}{}{}",
+              port.config.name, name_of(state), reason.empty() ? "" : ": ", reason);
 }
 
 }  // namespace
@@ -154,6 +154,8 @@ void PortService::reconcile_port(Port& port, const std::vector<net::Link>& links
   if (!ifindex) return enter(port, PortState::Absent, "no such interface");
   port.link = *link;
   if (const auto why = unsuitable(*link)) return enter(port, PortState::Refused, *why);
+  if (const std::string owner = datapath_.other_owner(static_cast<unsigned>(ifindex)); !owner.empty())
+    return enter(port, PortState::Refused, "is managed by instance '" + owner + "'");
   if (auto taken = take_over(port, qdiscs); !taken) {
     // A port is ours as a whole or not at all.
     const std::string reason = taken.error();
@@ -230,14 +232,14 @@ Status PortService::detach(const std::string& name) {
   const auto port = std::ranges::find_if(ports_, [&](const Port& p) { return p.config.name == name; });
   if (port == ports_.end()) return fail(no_port(name));
   if (auto given = give_back(*port); !given) return given;
-  enter(*port, PortState::Detached, "detached by command");
+  enter(*port, PortState::Detached, kByCommand);
   return {};
 }
 
 Status PortService::detach_all() {
   for (Port& port : ports_) {
     if (auto given = give_back(port); !given) return given;
-    enter(port, PortState::Detached, "detached by command");
+    enter(port, PortState::Detached, kByCommand);
   }
   return datapath_.detach_all();
 }
