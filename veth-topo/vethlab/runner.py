@@ -135,7 +135,7 @@ class LabRun:
         self.sampler = self.rundir.spawn(command, "sampler.log")
 
     def _ecn(self):
-        return {name: counters.ecn_rows(d.ctl("show", "ecn")) for name, d in self.daemons.items()}
+        return {name: counters.ecn_rows(d.ctl_running("show", "ecn")) for name, d in self.daemons.items()}
 
     def _snapshot(self):
         ecn = self._ecn()
