@@ -10,6 +10,8 @@ from scapy.layers.l2 import Ether
 
 from vethlab.namespaces import in_namespace
 
+_SO_SNDBUFFORCE = 32
+_SO_RCVBUFFORCE = 33
 _ETH_P_ALL = 3
 _SOL_PACKET = 263
 _PACKET_AUXDATA = 8
@@ -41,7 +43,8 @@ class Wire:
         s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL))
         s.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)
         s.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
+        for force in (_SO_SNDBUFFORCE, _SO_RCVBUFFORCE):  # frames in a switch's queue are still charged to us
+            s.setsockopt(socket.SOL_SOCKET, force, 1 << 26)
         s.bind((dev, 0))
         return s
 
