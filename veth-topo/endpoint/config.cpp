@@ -283,31 +283,27 @@ FlowConfig parse_flow(Object& o, const std::map<std::string, std::uint32_t>& hos
 
 DcqcnConfig parse_dcqcn(Object& top) {
   DcqcnConfig d;
-  d.params = ll_dcqcn_defaults();
   const Json* v = top.find("dcqcn");
   static const Json empty = Json::object();
   Object o(v == nullptr ? empty : *v, top.path("dcqcn"), top.errors());
   d.np = o.boolean("np", true);
   d.rp = o.boolean("rp", true);
   d.cnp_dscp = static_cast<std::uint8_t>(o.integer("cnp_dscp", 0, 63, 48));
-  const auto micros = [&](const char* key, Nanos otherwise, double low) {
-    const auto us = o.optional_real(key, low, 1e7);
-    return us ? static_cast<Nanos>(*us * 1e3) : otherwise;
+  const auto scaled = [&](const char* key, double low, double high,
+                          double factor) -> std::optional<std::uint64_t> {
+    const auto value = o.optional_real(key, low, high);
+    return value ? std::optional(static_cast<std::uint64_t>(*value * factor)) : std::nullopt;
   };
-  d.params.cnp_interval_ns = micros("cnp_interval_us", d.params.cnp_interval_ns, 0);
-  d.params.cut_interval_ns = micros("cut_interval_us", d.params.cut_interval_ns, 0);
-  d.params.alpha_interval_ns = micros("alpha_interval_us", d.params.alpha_interval_ns, 1);
-  d.params.rate_interval_ns = micros("rate_interval_us", d.params.rate_interval_ns, 1);
-  d.params.byte_counter = o.integer("byte_counter", 0, 1ull << 40, d.params.byte_counter);
-  d.params.g_shift = static_cast<__u32>(o.integer("g_shift", 1, 16, d.params.g_shift));
-  d.params.fast_recovery = static_cast<__u32>(o.integer("fast_recovery", 1, 1000, d.params.fast_recovery));
-  const auto rate = [&](const char* key) -> std::optional<std::uint64_t> {
-    const auto mbps = o.optional_real(key, 0.001, kMaxMbps);
-    return mbps ? std::optional(mbps_to_bps(*mbps)) : std::nullopt;
-  };
-  d.ai_bps = rate("ai_mbps");
-  d.hai_bps = rate("hai_mbps");
-  d.min_bps = rate("min_mbps");
+  d.cnp_interval_ns = scaled("cnp_interval_us", 0, 1e7, 1e3);
+  d.cut_interval_ns = scaled("cut_interval_us", 0, 1e7, 1e3);
+  d.alpha_interval_ns = scaled("alpha_interval_us", 1, 1e7, 1e3);
+  d.rate_interval_ns = scaled("rate_interval_us", 1, 1e7, 1e3);
+  d.byte_counter = o.optional_integer("byte_counter", 0, 1ull << 40);
+  d.ai_bps = scaled("ai_mbps", 0.001, kMaxMbps, 1e6);
+  d.hai_bps = scaled("hai_mbps", 0.001, kMaxMbps, 1e6);
+  d.min_bps = scaled("min_mbps", 0.001, kMaxMbps, 1e6);
+  d.g_shift = static_cast<std::optional<std::uint32_t>>(o.optional_integer("g_shift", 1, 16));
+  d.fast_recovery = static_cast<std::optional<std::uint32_t>>(o.optional_integer("fast_recovery", 1, 1000));
   o.finish();
   return d;
 }
@@ -357,6 +353,7 @@ std::expected<Config, std::string> parse_config(std::string_view text) {
   c.finish_ns = s_to_ns(o.real("finish_s", 0, kMaxSeconds, 2));
   c.quiesce_ns = s_to_ns(o.real("quiesce_s", 0.2, 60, 3));
   if (const auto cpu = o.optional_integer("cpu", 0, 1023)) c.cpu = static_cast<unsigned>(*cpu);
+  c.rt_priority = static_cast<int>(o.integer("rt_priority", 0, 99, 0));
   c.cm = o.boolean("cm", true);
   c.cm_dscp = static_cast<std::uint8_t>(o.integer("cm_dscp", 0, 63, 0));
   c.mice_bytes = o.integer("mice_bytes", 0, 1u << 30, 100'000);
@@ -371,11 +368,20 @@ std::expected<Config, std::string> parse_config(std::string_view text) {
 }
 
 ll_dcqcn_params dcqcn_for_link(const DcqcnConfig& dcqcn, std::uint64_t link_bps) {
-  ll_dcqcn_params p = dcqcn.params;
+  constexpr std::uint64_t kReactBytes = 100'000;  // a NIC at 25 Gbit/s sends about as much in 50 us
+  const Nanos react = serialization_ns(kReactBytes, link_bps);
+  ll_dcqcn_params p = ll_dcqcn_defaults();
+  p.cnp_interval_ns = dcqcn.cnp_interval_ns.value_or(p.cnp_interval_ns);
+  p.cut_interval_ns = dcqcn.cut_interval_ns.value_or(std::max<Nanos>(p.cut_interval_ns, react));
+  p.alpha_interval_ns = dcqcn.alpha_interval_ns.value_or(std::max<Nanos>(p.alpha_interval_ns, react));
+  p.rate_interval_ns = dcqcn.rate_interval_ns.value_or(std::max<Nanos>(p.rate_interval_ns, react));
+  p.byte_counter = dcqcn.byte_counter.value_or(p.byte_counter);
   // 40 and 200 Mbit/s of a 25 Gbit/s link, as shares.
   p.ai_bps = dcqcn.ai_bps.value_or(std::max<std::uint64_t>(1, link_bps / 625));
   p.hai_bps = dcqcn.hai_bps.value_or(std::max<std::uint64_t>(1, link_bps / 125));
   p.min_bps = dcqcn.min_bps.value_or(std::max<std::uint64_t>(1, link_bps / 1000));
+  p.g_shift = dcqcn.g_shift.value_or(p.g_shift);
+  p.fast_recovery = dcqcn.fast_recovery.value_or(p.fast_recovery);
   return p;
 }
 

@@ -41,14 +41,21 @@ struct FlowConfig {
   Nanos timeout_ns = 250 * kMillisecond;
 };
 
+// What is not given follows the sender's link: see dcqcn_for_link().
 struct DcqcnConfig {
   bool np = true;
   bool rp = true;
   std::uint8_t cnp_dscp = 48;
-  ll_dcqcn_params params{};             // times and counters; the rates below override its rates
-  std::optional<std::uint64_t> ai_bps;  // none: a share of the sender's link
+  std::optional<Nanos> cnp_interval_ns;
+  std::optional<Nanos> cut_interval_ns;
+  std::optional<Nanos> alpha_interval_ns;
+  std::optional<Nanos> rate_interval_ns;
+  std::optional<std::uint64_t> byte_counter;
+  std::optional<std::uint64_t> ai_bps;
   std::optional<std::uint64_t> hai_bps;
   std::optional<std::uint64_t> min_bps;
+  std::optional<std::uint32_t> g_shift;
+  std::optional<std::uint32_t> fast_recovery;
 };
 
 struct Config {
@@ -58,6 +65,7 @@ struct Config {
   Nanos finish_ns = 2 * kSecond;   // longest time for messages under way when the duration is over
   Nanos quiesce_ns = 3 * kSecond;  // longest time for frames under way after that
   std::optional<unsigned> cpu;
+  int rt_priority = 0;  // 1-99: SCHED_FIFO; 0: the normal scheduler
   std::vector<HostConfig> hosts;
   std::vector<FlowConfig> flows;
   DcqcnConfig dcqcn;
@@ -70,7 +78,9 @@ struct Config {
 // Reads a configuration. The error names the JSON path, the value and what is allowed.
 std::expected<Config, std::string> parse_config(std::string_view json);
 
-// The DCQCN parameters of a sender whose link carries link_bps.
+// The DCQCN parameters of a sender whose link carries link_bps. Defaults are what NICs use at 25 Gbit/s and
+// more; on slower links the rates shrink in proportion and the reaction point's times stretch, since a
+// packet takes longer than their 50 microseconds there.
 ll_dcqcn_params dcqcn_for_link(const DcqcnConfig& dcqcn, std::uint64_t link_bps);
 
 }  // namespace lossless::endpoint

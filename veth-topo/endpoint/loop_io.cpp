@@ -44,6 +44,15 @@ std::expected<void, std::string> pin(unsigned cpu) {
   return {};
 }
 
+// Lab hosts share their CPUs with whatever else runs; a wake-up that comes late is a gap on the wire.
+std::expected<void, std::string> set_realtime(int priority) {
+  sched_param param{};
+  param.sched_priority = priority;
+  if (sched_setscheduler(0, SCHED_FIFO, &param) != 0)
+    return std::unexpected("rt_priority: cannot be " + std::to_string(priority) + ": " + reason());
+  return {};
+}
+
 class Loop {
  public:
   Loop(const Config& config, const LoopOptions& options) : config_(config), options_(options) {}
@@ -51,6 +60,9 @@ class Loop {
   std::expected<void, std::string> open() {
     if (config_.cpu) {
       if (auto pinned = pin(*config_.cpu); !pinned) return pinned;
+    }
+    if (config_.rt_priority > 0) {
+      if (auto set = set_realtime(config_.rt_priority); !set) return set;
     }
     prctl(PR_SET_TIMERSLACK, 1);
     epoll_ = Fd(epoll_create1(EPOLL_CLOEXEC));
