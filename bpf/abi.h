@@ -31,6 +31,8 @@
 #define LL_RATE_MINOR 0x00ffu
 #define LL_HANDLE(major) ((__u32)(major) << 16)
 #define LL_PRIORITY(tc) (LL_HANDLE(LL_ROOT_MAJOR) | ((__u32)(tc) + 1u))
+/* skb->tc_index carries the TC past routing, which overwrites skb->priority. */
+#define LL_TC_INDEX(tc) ((__u16)(LL_ROOT_MAJOR + 1u + (__u32)(tc)))
 #define LL_LEAF_HANDLE(tc) LL_HANDLE(LL_ROOT_MAJOR + 1u + (__u32)(tc))
 
 enum ll_trust {

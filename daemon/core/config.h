@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -70,6 +72,15 @@ struct Config {
   bool operator==(const Config&) const = default;
 };
 
+// What holds where a file says nothing.
+inline constexpr std::uint32_t kDefaultLimitBytes = 1'000'000;
+inline constexpr unsigned kFirstStrictTc = 6;  // TC 6 and 7 are strict, 0 to 5 share WRR group 1 evenly
+inline constexpr unsigned kDefaultGroup = 1;
+inline constexpr unsigned kDefaultWeight = 10;
+QueueConfig default_queue(unsigned tc);
+PriorityMaps default_maps();  // dot1p -> TC and dscp -> dscp: identity; dscp -> dot1p: dscp / 8
+std::string default_socket(std::string_view instance);
+
 // What is wrong with a configuration: "FILE:LINE:COLUMN: message". Line and column count from 1; 0 when
 // the whole file is meant (e.g. it cannot be read).
 struct ConfigError {
@@ -78,21 +89,29 @@ struct ConfigError {
   std::uint32_t column = 0;
   std::string message;  // names the key, the value, and what is allowed
   std::string text() const;
+  auto operator<=>(const ConfigError&) const = default;  // file order
 };
 
-// All errors of the file at once, in file order; at least one.
+// All errors of the file at once, in file order; at least one. A file with more than 1000 has those and a
+// last one that says how many more there are.
 using ConfigErrors = std::vector<ConfigError>;
 
 // Reads a configuration from TOML text; `file` is only for messages.
-std::expected<Config, ConfigErrors> parse_config(std::string_view toml, const std::string& file);
-// The same from a file (at most 4 MiB).
+std::expected<Config, ConfigErrors> parse_config(std::string_view text, const std::string& file);
+// The same from a regular file of at most 4 MiB.
+inline constexpr std::size_t kMaxConfigBytes = 4U << 20U;
 std::expected<Config, ConfigErrors> load_config(const std::string& path);
+
+// A complete file, defaults included: parse_config(to_toml(c)) == c for every c that parse_config can return.
+std::string to_toml(const Config& config);
 
 // Checks the order kmin < kmax < limit and the ranges. Returns the message of the first fault.
 std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_bytes);
 
-// One difference between two configurations: a dotted path (port.eth0.queue.3.ecn.kmin) and both
-// values as the file would write them; an absent side is empty.
+// One difference between two configurations: a dotted path (port.eth0.queue.3.ecn.kmin,
+// port.eth0.maps.dscp_dot1p.26) and both values as the file would write them ("100KB" with its quotes); an
+// absent side is empty. Ports are matched by name, their order means nothing; a port that one side lacks is
+// one entry, port.NAME, with the port's own keys as its value.
 struct ConfigChange {
   std::string path;
   std::string from;

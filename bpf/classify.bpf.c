@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * tcx ingress: priority trust. Sets skb->priority to the class of the packet's TC, so that the queue, PFC,
+ * ECN and statistics agree on it; rewrites the DSCP where the port's dscp->dscp table says so.
+ */
+#include "kernel.h"
+#include "maps.h"
+#include "skb.h"
+#include "stages/classify.h"
+
+static __always_inline void remark(struct __sk_buff *skb, const struct ll_port *port, const struct ll_headers *h,
+				   struct ll_port_stats *stats)
+{
+	__u8 dscp = port->dscp_new[h->tos >> 2];
+
+	if (dscp == h->tos >> 2)
+		return;
+	if (ll_write_tos(skb, h, (__u8)(dscp << 2) | (h->tos & LL_ECN_MASK)))
+		stats->bad[LL_BAD_REMARK]++;
+	else
+		stats->remarked++;
+}
+
+SEC("tcx/ingress")
+int ll_classify_ingress(struct __sk_buff *skb)
+{
+	__u32 ifindex = skb->ifindex;
+	struct ll_port *port = bpf_map_lookup_elem(&ports, &ifindex);
+	struct ll_port_stats *stats;
+	struct ll_class_stats *class;
+	struct ll_headers h;
+	struct ll_class c;
+	__u32 key;
+
+	if (!port)
+		return LL_TCX_NEXT;
+	ll_parse_skb(skb, &h);
+	c = ll_classify(port, &h);
+	skb->priority = LL_PRIORITY(c.tc);
+	skb->tc_index = LL_TC_INDEX(c.tc);
+
+	key = LL_ROW(port->slot, c.tc);
+	class = bpf_map_lookup_elem(&class_stats, &key);
+	if (class) {
+		class->packets += ll_segments(skb);
+		class->bytes += skb->len;
+	}
+	if (LL_LIKELY(!c.untrusted && h.bad == LL_BAD_NONE && !port->remark))
+		return LL_TCX_NEXT;
+
+	key = port->slot;
+	stats = bpf_map_lookup_elem(&port_stats, &key);
+	if (!stats)
+		return LL_TCX_NEXT;
+	stats->untrusted += c.untrusted;
+	if (h.bad < LL_BAD_KINDS)
+		stats->bad[h.bad]++;
+	if (port->remark && port->trust == LL_TRUST_DSCP && h.ip)
+		remark(skb, port, &h, stats);
+	return LL_TCX_NEXT;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * tcx egress: reads the real depth of the packet's leaf queue and applies WRED/ECN to it. Runs before the
+ * packet is enqueued, so the depth is what the packet finds.
+ */
+#include "kernel.h"
+#include "maps.h"
+#include "skb.h"
+#include "stages/classify.h"
+#include "stages/wred.h"
+
+/*
+ * The TC that ingress decided on. Routing overwrites skb->priority from the ToS, so there skb->tc_index
+ * tells it; that field outlives the trip through another namespace, so it counts only for a packet that
+ * came in by one of our ports. Local packets never passed ingress: this port's own trust decides.
+ */
+static __always_inline __u32 egress_tc(struct __sk_buff *skb, const struct ll_port *egress, const struct ll_headers *h)
+{
+	__u32 tc = ll_tc_of_priority(skb->priority);
+	__u32 ifindex = skb->ingress_ifindex;
+
+	if (LL_LIKELY(tc < LL_TCS))
+		return tc;
+	tc = ll_tc_of_index(skb->tc_index);
+	if (tc >= LL_TCS || !ifindex || !bpf_map_lookup_elem(&ports, &ifindex))
+		tc = ll_classify(egress, h).tc;
+	skb->priority = LL_PRIORITY(tc);
+	return tc;
+}
+
+static __always_inline int selected(const struct ll_wred *w, __u32 row, __u32 depth)
+{
+	__u64 probability;
+
+	if (w->flags & LL_WRED_EWMA) {
+		struct ll_ewma *average = bpf_map_lookup_elem(&ewma, &row);
+
+		if (average)
+			depth = ll_ewma_update(average, w, depth, bpf_ktime_get_ns());
+	}
+	probability = ll_wred_probability(w, depth);
+	if (probability == 0)
+		return 0;
+	return probability >= LL_PROBABILITY_ONE || bpf_get_prandom_u32() < probability;
+}
+
+static __always_inline int apply(struct __sk_buff *skb, const struct ll_wred *w, const struct ll_headers *h,
+				 struct ll_ecn_stats *stats, __u32 segments)
+{
+	stats->selected += segments;
+	switch (ll_wred_act(w, h->tos & LL_ECN_MASK)) {
+	case LL_WRED_MARK:
+		if (ll_write_tos(skb, h, h->tos | LL_ECN_CE))
+			stats->failed += segments;
+		else
+			stats->marked += segments;
+		return LL_TCX_NEXT;
+	case LL_WRED_DROP:
+		stats->dropped += segments;
+		return LL_TCX_DROP;
+	case LL_WRED_ALREADY_CE:
+		stats->already_ce += segments;
+		return LL_TCX_NEXT;
+	case LL_WRED_SPARE:
+		break;
+	}
+	stats->spared += segments;
+	return LL_TCX_NEXT;
+}
+
+SEC("tcx/egress")
+int ll_port_egress(struct __sk_buff *skb)
+{
+	__u32 ifindex = skb->ifindex;
+	struct ll_port *port = bpf_map_lookup_elem(&ports, &ifindex);
+	struct ll_ecn_stats *stats;
+	struct ll_headers h;
+	struct ll_wred *w;
+	__u32 tc, row, depth, segments;
+
+	if (!port)
+		return LL_TCX_NEXT;
+	ll_parse_skb(skb, &h);
+	tc = egress_tc(skb, port, &h);
+	row = LL_ROW(port->slot, tc);
+	stats = bpf_map_lookup_elem(&ecn_stats, &row);
+	w = bpf_map_lookup_elem(&wred, &row);
+	if (!stats || !w)
+		return LL_TCX_NEXT;
+
+	segments = ll_segments(skb);
+	stats->seen[h.tos & LL_ECN_MASK] += segments;
+	if (!h.ip)
+		stats->not_ip += segments;
+	if (!(w->flags & LL_WRED_ON))
+		return LL_TCX_NEXT;
+	if (ll_leaf_depth(skb, LL_LEAF_HANDLE(tc), &depth)) {
+		stats->no_depth += segments;
+		return LL_TCX_NEXT;
+	}
+	if (!selected(w, row, depth))
+		return LL_TCX_NEXT;
+	return apply(skb, w, &h, stats, segments);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connection to losslessd: one unix socket, one call at a time.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <expected>
+#include <memory>
+#include <string>
+
+#include "cli/outcome.h"
+#include "lossless.grpc.pb.h"
+
+namespace lossless::cli {
+
+struct Target {
+  std::string instance;
+  std::string socket;   // path of the unix socket
+  std::string run_dir;  // where instances have their folders, to name the others in an error
+  std::chrono::milliseconds timeout{5000};
+};
+
+// Code of a Failure that says there is no daemon behind the socket (as opposed to: no access, no answer).
+inline constexpr std::string_view kNotRunning = "NOT_RUNNING";
+
+// Names of the instances that have a socket, sorted.
+std::vector<std::string> instances_with_socket(const std::string& run_dir);
+
+std::string_view code_name(grpc::StatusCode code);
+
+class Client {
+ public:
+  // Fails with a message that says why nobody listens there and what to do about it.
+  static std::expected<Client, Failure> connect(const Target& target);
+
+  // One request and its reply. Errors of losslessd keep their code and their words.
+  template <class Request, class Reply>
+  std::expected<Reply, Failure> call(grpc::Status (v1::Lossless::StubInterface::*method)(grpc::ClientContext*,
+                                                                                         const Request&,
+                                                                                         Reply*),
+                                     const Request& request) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + target_.timeout);
+    Reply reply;
+    const grpc::Status status = (*stub_.*method)(&context, request, &reply);
+    if (!status.ok()) return std::unexpected(failure_of(status));
+    return reply;
+  }
+
+ private:
+  Client(Target target, std::unique_ptr<v1::Lossless::Stub> stub)
+      : target_(std::move(target)), stub_(std::move(stub)) {}
+  Failure failure_of(const grpc::Status& status) const;
+
+  Target target_;
+  std::unique_ptr<v1::Lossless::Stub> stub_;
+};
+
+}  // namespace lossless::cli

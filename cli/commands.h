@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command groups: each adds its commands to the parser and sets `action` when one is chosen. The
+// functions that turn replies into text are here for their tests.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "cli/context.h"
+#include "cli/table.h"
+
+namespace lossless::cli {
+
+void add_show_ports(CLI::App& show, Action& action);
+void add_show_queues(CLI::App& show, Action& action);
+void add_show_ecn(CLI::App& show, Action& action);
+void add_show_priority_map(CLI::App& show, Action& action);
+void add_show_system(CLI::App& show, Action& action);  // capabilities, version
+void add_set(CLI::App& root, Action& action);
+void add_config(CLI::App& root, Action& action);
+void add_reload(CLI::App& root, Action& action);
+void add_detach(CLI::App& root, Action& action);
+void add_completion(CLI::App& root, Action& action);
+
+std::string ports_text(const v1::ListPortsReply& reply, const Style& style);
+std::string port_details(const v1::Port& port, const Style& style);
+std::string queues_text(const v1::ListQueuesReply& reply, const Style& style);
+// Rates between two polls `seconds` apart; the first poll has no `before`.
+std::string queue_rates_text(const v1::ListQueuesReply* before, const v1::ListQueuesReply& now,
+                             double seconds, const Style& style);
+std::string ecn_text(const v1::ListEcnReply& reply, const Style& style);
+std::string priority_maps_text(const v1::ListPriorityMapsReply& reply, const Style& style);
+std::string capabilities_text(const v1::GetCapabilitiesReply& reply, const Style& style);
+std::string version_text(const v1::GetVersionReply& reply, const Style& style);
+
+// Reads KEY=VALUE words of `set ecn` into a request: kmin, kmax, pmax, ewma, enabled.
+std::expected<v1::SetEcnRequest, Failure> parse_ecn_settings(const std::string& port, unsigned tc,
+                                                             const std::vector<std::string>& settings);
+
+}  // namespace lossless::cli

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every command gets: the global options, where to print, and the way to losslessd.
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <functional>
+#include <string>
+
+#include "cli/client_io.h"
+#include "cli/environment.h"
+#include "cli/outcome.h"
+#include "cli/table.h"
+
+namespace lossless::cli {
+
+struct GlobalOptions {
+  std::string instance;
+  std::string socket;
+  bool json = false;
+  std::string color = "auto";
+  double timeout_s = 5;
+};
+
+// The reply as protobuf's JSON: field names as in the .proto, default values included; 64-bit numbers are
+// strings, as that mapping says. One line when `compact`.
+std::string to_json(const google::protobuf::Message& message, bool compact = false);
+
+class Context {
+ public:
+  Context(Environment& env, GlobalOptions options);
+
+  const GlobalOptions& options() const { return options_; }
+  Environment& env() { return env_; }
+  const Style& style() const { return style_; }
+  const Target& target() const { return target_; }
+
+  template <class Request, class Reply>
+  std::expected<Reply, Failure> call(grpc::Status (v1::Lossless::StubInterface::*method)(grpc::ClientContext*,
+                                                                                         const Request&,
+                                                                                         Reply*),
+                                     const Request& request) {
+    auto client = Client::connect(target_);
+    if (!client) return std::unexpected(client.error());
+    return client->call(method, request);
+  }
+
+  // Calls, then prints: the reply itself with --json, else what `show` makes of it.
+  template <class Request, class Reply, class Show>
+  Outcome call_and_print(grpc::Status (v1::Lossless::StubInterface::*method)(grpc::ClientContext*,
+                                                                             const Request&, Reply*),
+                         const Request& request, Show show) {
+    const auto reply = call(method, request);
+    if (!reply) return std::unexpected(reply.error());
+    print(*reply, show);
+    return kOk;
+  }
+
+  template <class Reply, class Show>
+  void print(const Reply& reply, Show show) {
+    env_.out << (options_.json ? to_json(reply) : show(reply, style_));
+  }
+
+  // A remark beside the result: never mixed into what a program reads.
+  void note(std::string_view text) { env_.err << text << '\n'; }
+
+ private:
+  Environment& env_;
+  GlobalOptions options_;
+  Style style_;
+  Target target_;
+};
+
+// Chosen by the command line, run once it is complete.
+using Action = std::function<Outcome(Context&)>;
+
+}  // namespace lossless::cli

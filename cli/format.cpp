@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/format.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace lossless::cli {
+namespace {
+
+// Three significant digits and a decimal prefix; whole numbers below 1000.
+std::string scaled(double value, std::string_view unit) {
+  static constexpr std::array<std::string_view, 7> kPrefixes{"", "K", "M", "G", "T", "P", "E"};
+  std::size_t step = 0;
+  // 999.5 would round to "1000": it belongs to the next prefix already.
+  while (value >= 999.5 && step + 1 < kPrefixes.size()) {
+    value /= 1000;
+    ++step;
+  }
+  int decimals = 0;
+  if (step > 0 && value < 9.995) {
+    decimals = 2;
+  } else if (step > 0 && value < 99.95) {
+    decimals = 1;
+  }
+  return fmt::format("{:.{}f}{}{}", value, decimals, kPrefixes[step], unit);
+}
+
+}  // namespace
+
+std::string format_count(std::uint64_t n) {
+  const std::string digits = std::to_string(n);
+  std::string out;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
+std::string human_size(std::uint64_t bytes) { return scaled(static_cast<double>(bytes), "B"); }
+
+std::string human_rate(double bits_per_second) { return scaled(bits_per_second, "bit/s"); }
+
+std::string format_probability(double p) { return fmt::format("{:.4g}%", p * 100); }
+
+std::string format_uptime(std::uint64_t ms) {
+  const std::uint64_t s = ms / 1000;
+  const std::string clock = fmt::format("{:02}:{:02}:{:02}", s / 3600 % 24, s / 60 % 60, s % 60);
+  return s < 86400 ? clock : fmt::format("{}d {}", s / 86400, clock);
+}
+
+std::string printable(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) c = '?';
+  }
+  return out;
+}
+
+std::string json_string(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20) {
+      out += fmt::format("\\u{:04x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+}  // namespace lossless::cli

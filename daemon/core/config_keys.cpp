@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/core/config_keys.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "bpf/abi.h"
+#include "daemon/core/units.h"
+
+namespace lossless {
+namespace {
+
+static_assert(kTcs == LL_TCS && kDscps == LL_DSCPS && kMaxPorts == LL_MAX_PORTS);
+static_assert(static_cast<int>(Trust::Port) == LL_TRUST_PORT &&
+              static_cast<int>(Trust::Dot1p) == LL_TRUST_DOT1P &&
+              static_cast<int>(Trust::Dscp) == LL_TRUST_DSCP);
+
+// In the order of the enumerations.
+constexpr std::array<std::string_view, 3> kTrusts{"port", "dot1p", "dscp"};
+constexpr std::array<std::string_view, 2> kSchedules{"strict", "wrr"};
+
+constexpr std::int64_t kMinRate = 1'000'000;
+constexpr std::int64_t kMaxRate = 800'000'000'000;
+constexpr std::int64_t kMinLimit = 3'000;
+constexpr std::int64_t kMaxLimit = 1'000'000'000;
+
+constexpr std::size_t kMaxInstance = 32;
+constexpr std::size_t kMaxUser = 32;
+constexpr std::size_t kMaxSocket = 107;  // sun_path of sockaddr_un, with its NUL: 108
+constexpr std::size_t kMaxIfname = 15;   // IFNAMSIZ, with its NUL: 16
+
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+bool valid_instance(std::string_view s) {
+  const auto good = [](char c) { return is_lower(c) || is_digit(c) || c == '_' || c == '-'; };
+  return !s.empty() && s.size() <= kMaxInstance && std::ranges::all_of(s, good);
+}
+
+bool valid_socket(std::string_view s) {
+  return s.size() > 1 && s.size() <= kMaxSocket && s.front() == '/' && s.back() != '/' &&
+         std::ranges::none_of(s, is_control);
+}
+
+bool valid_user(std::string_view s) {
+  const auto good = [](char c) {
+    return is_lower(c) || is_upper(c) || is_digit(c) || c == '_' || c == '-' || c == '.';
+  };
+  return !s.empty() && s.size() <= kMaxUser && s.front() != '-' && std::ranges::all_of(s, good);
+}
+
+// dev_valid_name() of the kernel: no '/', ':' or white space, not "." or "..". It lets control characters
+// and '%' through, but they make no usable name.
+bool valid_ifname(std::string_view s) {
+  const auto bad = [](char c) { return c == '/' || c == ':' || c == ' ' || c == '%' || is_control(c); };
+  return !s.empty() && s.size() <= kMaxIfname && s != "." && s != ".." && std::ranges::none_of(s, bad);
+}
+
+constexpr Rule integer(std::int64_t min, std::int64_t max) {
+  return {.type = Rule::Type::Integer, .min = min, .max = max};
+}
+constexpr Rule size(std::int64_t min, std::int64_t max) {
+  return {.type = Rule::Type::Size, .min = min, .max = max};
+}
+constexpr Rule choice(std::span<const std::string_view> choices) {
+  return {.type = Rule::Type::Choice, .choices = choices};
+}
+constexpr Rule text(bool (*valid)(std::string_view), std::string_view form) {
+  return {.type = Rule::Type::Text, .valid = valid, .form = form};
+}
+constexpr Rule kBool{.type = Rule::Type::Bool};
+constexpr Rule kMode{.type = Rule::Type::Mode};
+constexpr Rule kProbability{.type = Rule::Type::Probability};
+constexpr Rule kRate{.type = Rule::Type::Rate, .min = kMinRate, .max = kMaxRate};
+constexpr Rule kKmin = size(0, kMaxLimit);
+constexpr Rule kEwma = integer(0, 15);
+constexpr Rule kUser = text(valid_user, "a name or number of 1 to 32 letters, digits, '_', '-' and '.'");
+
+template <class T, class M>
+void store(M T::* member, T& object, const Scalar& value) {
+  if constexpr (std::is_same_v<M, bool> || std::is_same_v<M, double> || std::is_same_v<M, std::string>) {
+    object.*member = std::get<M>(value);
+  } else {
+    object.*member = static_cast<M>(std::get<std::int64_t>(value));
+  }
+}
+
+template <class T, class M>
+Scalar fetch(M T::* member, const T& object) {
+  if constexpr (std::is_same_v<M, bool> || std::is_same_v<M, double> || std::is_same_v<M, std::string>) {
+    return object.*member;
+  } else {
+    return static_cast<std::int64_t>(object.*member);
+  }
+}
+
+template <class T, auto Member>
+constexpr Key<T> row(std::string_view name, Rule rule, bool (*used)(const T&) = nullptr) {
+  return {name, rule, [](T& object, const Scalar& value) { store(Member, object, value); },
+          [](const T& object) { return fetch(Member, object); }, used};
+}
+
+bool is_wrr(const QueueConfig& q) { return q.schedule == Schedule::Wrr; }
+
+constexpr std::array kTopKeys{
+    row<Config, &Config::instance>("instance", text(valid_instance, "1 to 32 of a-z, 0-9, '_' and '-'")),
+};
+constexpr std::array kApiKeys{
+    row<ApiConfig, &ApiConfig::socket>(
+        "socket", text(valid_socket, "an absolute path of a file, at most 107 bytes, no control characters")),
+    row<ApiConfig, &ApiConfig::owner>("owner", kUser),
+    row<ApiConfig, &ApiConfig::group>("group", kUser),
+    row<ApiConfig, &ApiConfig::mode>("mode", kMode),
+};
+constexpr std::array kPortKeys{
+    row<PortConfig, &PortConfig::name>(
+        "name", text(valid_ifname,
+                     "an interface name of 1 to 15 bytes without '/', ':', '%', white space or "
+                     "control characters, not \".\" or \"..\"")),
+    row<PortConfig, &PortConfig::rate_bps>("rate", kRate),
+    row<PortConfig, &PortConfig::trust>("trust", choice(kTrusts)),
+    row<PortConfig, &PortConfig::priority>("priority", integer(0, kTcs - 1)),
+};
+constexpr std::array kQueueKeys{
+    row<QueueConfig, &QueueConfig::lossless>("lossless", kBool),
+    row<QueueConfig, &QueueConfig::schedule>("schedule", choice(kSchedules)),
+    row<QueueConfig, &QueueConfig::group>("group", integer(1, 2), is_wrr),
+    row<QueueConfig, &QueueConfig::weight>("weight", integer(1, 100), is_wrr),
+    row<QueueConfig, &QueueConfig::limit_bytes>("limit", size(kMinLimit, kMaxLimit)),
+};
+constexpr std::array kEcnKeys{
+    row<EcnConfig, &EcnConfig::kmin_bytes>("kmin", kKmin),
+    row<EcnConfig, &EcnConfig::kmax_bytes>("kmax", kKmin),
+    row<EcnConfig, &EcnConfig::pmax>("pmax", kProbability),
+    row<EcnConfig, &EcnConfig::ewma_shift>("ewma", kEwma),
+};
+constexpr std::array<MapKey, 3> kMapKeys{{
+    {"dot1p_tc", kTcs, kTcs - 1, true, [](PriorityMaps& m) -> std::span<std::uint8_t> { return m.dot1p_tc; }},
+    {"dscp_dot1p", kDscps, kTcs - 1, false,
+     [](PriorityMaps& m) -> std::span<std::uint8_t> { return m.dscp_dot1p; }},
+    {"dscp_dscp", kDscps, kDscps - 1, false,
+     [](PriorityMaps& m) -> std::span<std::uint8_t> { return m.dscp_dscp; }},
+}};
+
+template <class T>
+void list_keys(std::vector<KeyInfo>& out, const std::string& prefix) {
+  for (const Key<T>& k : keys<T>()) out.push_back({prefix + std::string(k.name), allowed(k.rule)});
+}
+
+void list_maps(std::vector<KeyInfo>& out, const std::string& prefix) {
+  for (const MapKey& m : map_keys()) out.push_back({prefix + std::string(m.name), allowed(m)});
+}
+
+void list_queues(std::vector<KeyInfo>& out, const std::string& prefix) {
+  list_keys<QueueConfig>(out, prefix);
+  list_keys<EcnConfig>(out, prefix + "ecn.");
+}
+
+}  // namespace
+
+template <>
+std::span<const Key<Config>> keys() {
+  return kTopKeys;
+}
+template <>
+std::span<const Key<ApiConfig>> keys() {
+  return kApiKeys;
+}
+template <>
+std::span<const Key<PortConfig>> keys() {
+  return kPortKeys;
+}
+template <>
+std::span<const Key<QueueConfig>> keys() {
+  return kQueueKeys;
+}
+template <>
+std::span<const Key<EcnConfig>> keys() {
+  return kEcnKeys;
+}
+
+std::span<const MapKey> map_keys() { return kMapKeys; }
+
+std::string allowed(const MapKey& key) {
+  const std::string range = "0 to " + std::to_string(key.max);
+  const std::string size = std::to_string(key.size);
+  if (key.list) return "an array of " + size + " integers from " + range;
+  return "a table of FROM = TO, with FROM from 0 to " + std::to_string(key.size - 1) +
+         " and TO an integer from " + range;
+}
+
+std::vector<KeyInfo> known_keys() {
+  std::vector<KeyInfo> out;
+  list_keys<Config>(out, "");
+  list_keys<ApiConfig>(out, "api.");
+  list_maps(out, "maps.");
+  list_queues(out, "queue.TC.");
+  list_keys<PortConfig>(out, "port.");
+  return out;
+}
+
+std::optional<EcnFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes) {
+  const auto range = [](std::string_view key, const Rule& rule,
+                        const Scalar& value) -> std::optional<EcnFault> {
+    const auto good = apply_rule(rule, value);
+    if (good) return std::nullopt;
+    return EcnFault{
+        key,
+        {},
+        std::string(key) + " " + as_toml(rule, value) + " " + good.error() + "; allowed: " + allowed(rule)};
+  };
+  for (const Key<EcnConfig>& k : keys<EcnConfig>()) {
+    if (auto fault = range(k.name, k.rule, k.get(ecn))) return fault;
+  }
+  const std::string kmin = format_size(ecn.kmin_bytes);
+  const std::string kmax = format_size(ecn.kmax_bytes);
+  if (ecn.kmin_bytes >= ecn.kmax_bytes) {
+    return EcnFault{"kmin", "kmax",
+                    "kmin " + kmin + " is not below kmax " + kmax +
+                        "; marking must begin at kmin and rise until it takes every packet at kmax"};
+  }
+  if (ecn.kmax_bytes >= limit_bytes) {
+    return EcnFault{"kmax", "limit",
+                    "kmax " + kmax + " is not below limit " + format_size(limit_bytes) +
+                        "; a queue that is full before kmax drops packets instead of marking them"};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_bytes) {
+  auto fault = find_ecn_fault(ecn, limit_bytes);
+  if (!fault) return std::nullopt;
+  return std::move(fault->message);
+}
+
+std::string_view to_string(Trust t) { return kTrusts[static_cast<std::size_t>(t)]; }
+std::string_view to_string(Schedule s) { return kSchedules[static_cast<std::size_t>(s)]; }
+
+}  // namespace lossless

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every key of the configuration, one row each. Reader, writer, difference, suggestions and the check of
+// the manual page all go by these rows; nothing else knows a key or its range.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/core/config.h"
+#include "daemon/core/config_rule.h"
+
+namespace lossless {
+
+inline constexpr std::int64_t kMaxPorts = 256;  // LL_MAX_PORTS of bpf/abi.h
+
+template <class T>
+struct Key {
+  std::string_view name;
+  Rule rule;
+  void (*set)(T&, const Scalar&);
+  Scalar (*get)(const T&);
+  bool (*used)(const T&) = nullptr;  // whether the key has a meaning now; nullptr: always
+};
+
+// The rows of Config (its plain keys), ApiConfig, PortConfig, QueueConfig and EcnConfig.
+template <class T>
+std::span<const Key<T>> keys();
+template <>
+std::span<const Key<Config>> keys();
+template <>
+std::span<const Key<ApiConfig>> keys();
+template <>
+std::span<const Key<PortConfig>> keys();
+template <>
+std::span<const Key<QueueConfig>> keys();
+template <>
+std::span<const Key<EcnConfig>> keys();
+
+// One table of PriorityMaps: `size` entries of 0 to `max`. A list is written in full, the others as
+// { FROM = TO } with only what differs from the default.
+struct MapKey {
+  std::string_view name;
+  unsigned size;
+  unsigned max;
+  bool list;
+  std::span<std::uint8_t> (*entries)(PriorityMaps&);
+  std::span<const std::uint8_t> values(const PriorityMaps& m) const {
+    return entries(const_cast<PriorityMaps&>(m));  // only read through the const span
+  }
+};
+std::span<const MapKey> map_keys();
+std::string allowed(const MapKey& key);
+
+// Tables below a table, beside its plain keys.
+inline constexpr std::array<std::string_view, 4> kTopTables{"api", "maps", "queue", "port"};
+inline constexpr std::array<std::string_view, 2> kPortTables{"maps", "queue"};
+inline constexpr std::array<std::string_view, 1> kQueueTables{"ecn"};
+
+// A key for documentation: queue.TC.ecn.kmin, and what it may hold.
+struct KeyInfo {
+  std::string path;
+  std::string allowed;
+};
+std::vector<KeyInfo> known_keys();
+
+// A fault in the ECN thresholds: which of kmin, kmax, limit, pmax, ewma it shows in first, which value it
+// stands against (empty: none), and the message.
+struct EcnFault {
+  std::string_view key;
+  std::string_view against;
+  std::string message;
+};
+std::optional<EcnFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes);
+
+}  // namespace lossless

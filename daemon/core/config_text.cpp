@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Config -> text: the difference of two, and a complete file.
+#include <algorithm>
+
+#include "daemon/core/config.h"
+#include "daemon/core/config_keys.h"
+
+namespace lossless {
+namespace {
+
+// The value of a key as a file would write it; empty where it has no meaning (the weight of a strict queue).
+template <class T>
+std::string text_of(const Key<T>& key, const T& object) {
+  if (key.used && !key.used(object)) return {};
+  return as_toml(key.rule, key.get(object));
+}
+
+class Difference {
+ public:
+  void add(std::string path, std::string from, std::string to) {
+    if (from != to) changes_.push_back({std::move(path), std::move(from), std::move(to)});
+  }
+
+  // Either side may be absent.
+  template <class T>
+  void keys_of(const std::string& prefix, const T* from, const T* to) {
+    for (const Key<T>& k : keys<T>()) {
+      add(prefix + std::string(k.name), from ? text_of(k, *from) : "", to ? text_of(k, *to) : "");
+    }
+  }
+
+  void maps(const std::string& prefix, const PriorityMaps& from, const PriorityMaps& to) {
+    for (const MapKey& k : map_keys()) {
+      for (unsigned i = 0; i < k.size; ++i) {
+        add(prefix + std::string(k.name) + "." + std::to_string(i), std::to_string(k.values(from)[i]),
+            std::to_string(k.values(to)[i]));
+      }
+    }
+  }
+
+  void port(const PortConfig& from, const PortConfig& to) {
+    const std::string prefix = "port." + from.name + ".";
+    keys_of(prefix, &from, &to);
+    maps(prefix + "maps.", from.maps, to.maps);
+    for (unsigned tc = 0; tc < kTcs; ++tc) {
+      const std::string queue = prefix + "queue." + std::to_string(tc) + ".";
+      const QueueConfig& a = from.queues[tc];
+      const QueueConfig& b = to.queues[tc];
+      keys_of(queue, &a, &b);
+      keys_of(queue + "ecn.", a.ecn ? &*a.ecn : nullptr, b.ecn ? &*b.ecn : nullptr);
+    }
+  }
+
+  std::vector<ConfigChange> take() { return std::move(changes_); }
+
+ private:
+  std::vector<ConfigChange> changes_;
+};
+
+// { rate = "100mbit", trust = "dscp", priority = 0 }
+template <class T>
+std::string inline_table(const T& object, std::string_view without = {}) {
+  std::string out;
+  for (const Key<T>& k : keys<T>()) {
+    const std::string value = text_of(k, object);
+    if (value.empty() || k.name == without) continue;
+    out.append(out.empty() ? "{ " : ", ").append(k.name).append(" = ").append(value);
+  }
+  return out + " }";
+}
+
+template <class T>
+void write_keys(std::string& out, std::string_view indent, const T& object) {
+  for (const Key<T>& k : keys<T>()) {
+    const std::string value = text_of(k, object);
+    if (!value.empty()) out.append(indent).append(k.name).append(" = ").append(value).append("\n");
+  }
+}
+
+std::string write_map(const MapKey& key, std::span<const std::uint8_t> values,
+                      std::span<const std::uint8_t> usual) {
+  std::string out;
+  for (unsigned i = 0; i < key.size; ++i) {
+    if (!key.list && values[i] == usual[i]) continue;
+    if (!out.empty()) out += ", ";
+    if (!key.list) out += std::to_string(i) + " = ";
+    out += std::to_string(values[i]);
+  }
+  if (key.list) return "[" + out + "]";
+  return out.empty() ? "{}" : "{ " + out + " }";
+}
+
+void write_port(std::string& out, const PortConfig& port) {
+  out += "\n[[port]]\n";
+  write_keys(out, "", port);
+  out += "  [port.maps]\n";
+  const PriorityMaps usual = default_maps();
+  for (const MapKey& k : map_keys()) {
+    out.append("  ")
+        .append(k.name)
+        .append(" = ")
+        .append(write_map(k, k.values(port.maps), k.values(usual)))
+        .append("\n");
+  }
+  for (unsigned tc = 0; tc < kTcs; ++tc) {
+    const QueueConfig& queue = port.queues[tc];
+    out.append("  [port.queue.").append(std::to_string(tc)).append("]\n");
+    write_keys(out, "  ", queue);
+    out.append("  ecn = ").append(queue.ecn ? inline_table(*queue.ecn) : "false").append("\n");
+  }
+}
+
+const PortConfig* find_port(const Config& config, const std::string& name) {
+  const auto at = std::ranges::find(config.ports, name, &PortConfig::name);
+  return at == config.ports.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+std::vector<ConfigChange> diff_config(const Config& from, const Config& to) {
+  Difference diff;
+  diff.keys_of("", &from, &to);
+  diff.keys_of("api.", &from.api, &to.api);
+  for (const PortConfig& port : from.ports) {
+    if (const PortConfig* same = find_port(to, port.name)) {
+      diff.port(port, *same);
+    } else {
+      diff.add("port." + port.name, inline_table(port, "name"), "");
+    }
+  }
+  for (const PortConfig& port : to.ports) {
+    if (!find_port(from, port.name)) diff.add("port." + port.name, "", inline_table(port, "name"));
+  }
+  return diff.take();
+}
+
+std::string to_toml(const Config& config) {
+  std::string out;
+  write_keys(out, "", config);
+  out += "\n[api]\n";
+  write_keys(out, "", config.api);
+  for (const PortConfig& port : config.ports) write_port(out, port);
+  return out;
+}
+
+}  // namespace lossless

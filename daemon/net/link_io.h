@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Interfaces of the namespace: what they are, and when they come and go.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/net/netlink_io.h"
+
+namespace lossless::net {
+
+struct Link {
+  int ifindex = 0;
+  std::string name;
+  unsigned mtu = 0;         // bytes, without the Ethernet header
+  bool up = false;          // administratively up and with carrier
+  bool ethernet = false;    // frames carry an Ethernet header
+  bool loopback = false;
+  std::string kind;         // veth, bridge, vlan, …; empty for hardware
+  std::string master;       // bridge or bond it belongs to
+  unsigned tx_queues = 1;
+  bool operator==(const Link&) const = default;
+};
+
+Result<std::vector<Link>> list_links(Netlink& netlink);
+// Driver name by ethtool, empty where there is none.
+std::string driver_of(const std::string& name);
+
+}  // namespace lossless::net

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/port/tables.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lossless::port {
+
+ll_port make_port_row(const PortConfig& config, std::uint32_t slot) {
+  const PriorityMaps& maps = config.maps;
+  ll_port row{};
+  row.slot = slot;
+  row.trust = config.trust == Trust::Dscp ? LL_TRUST_DSCP : config.trust == Trust::Dot1p ? LL_TRUST_DOT1P : LL_TRUST_PORT;
+  row.port_tc = maps.dot1p_tc[config.priority];
+  std::ranges::copy(maps.dot1p_tc, row.dot1p_tc);
+  for (unsigned dscp = 0; dscp < kDscps; ++dscp) {
+    const std::uint8_t remarked = maps.dscp_dscp[dscp];
+    row.dscp_new[dscp] = remarked;
+    row.dscp_tc[dscp] = maps.dot1p_tc[maps.dscp_dot1p[remarked]];
+    if (remarked != dscp) row.remark = 1;
+  }
+  return row;
+}
+
+std::uint32_t probability_to_u32(double probability) {
+  return static_cast<std::uint32_t>(std::llround(std::clamp(probability, 0.0, 1.0) * UINT32_MAX));
+}
+
+double probability_from_u32(std::uint32_t probability) { return static_cast<double>(probability) / UINT32_MAX; }
+
+ll_wred make_wred_row(const QueueConfig& queue, std::uint64_t rate_bps, unsigned mtu) {
+  ll_wred row{};
+  if (queue.lossless) row.flags |= LL_WRED_LOSSLESS;
+  if (!queue.ecn) return row;
+  row.flags |= LL_WRED_ON;
+  row.kmin = queue.ecn->kmin_bytes;
+  row.kmax = queue.ecn->kmax_bytes;
+  row.pmax = probability_to_u32(queue.ecn->pmax);
+  if (queue.ecn->ewma_shift) {
+    row.flags |= LL_WRED_EWMA;
+    row.ewma_shift = static_cast<std::uint8_t>(queue.ecn->ewma_shift);
+    if (rate_bps)
+      row.idle_ns = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(std::uint64_t{mtu} * 8 * 1'000'000'000 / rate_bps, UINT32_MAX));
+  }
+  return row;
+}
+
+}  // namespace lossless::port

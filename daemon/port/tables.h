@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of the datapath's maps, worked out from the configuration. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "bpf/abi.h"
+#include "daemon/core/config.h"
+
+namespace lossless::port {
+
+static_assert(kTcs == LL_TCS && kDscps == LL_DSCPS);
+
+// The priority tables multiplied out, for the port in row `slot`.
+ll_port make_port_row(const PortConfig& config, std::uint32_t slot);
+
+// Thresholds of one TC; a row with nothing on when `queue` has no ECN. `rate_bps` (0: unknown) and `mtu`
+// (bytes) give the time that ages the averaged depth while the queue is idle.
+ll_wred make_wred_row(const QueueConfig& queue, std::uint64_t rate_bps, unsigned mtu);
+
+// 0 .. 1 as the datapath has it, 2^32-1 = 1.0, and back.
+std::uint32_t probability_to_u32(double probability);
+double probability_from_u32(std::uint32_t probability);
+
+}  // namespace lossless::port

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loader/datapath_io.h"
+
+#include <bpf/libbpf.h>
+#include <datapath.skel.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+#include <set>
+
+#include "loader/fd.h"
+
+namespace lossless {
+namespace {
+
+constexpr std::uint32_t kMetaRow = 0;
+
+std::optional<ll_meta> read_meta(const std::string& maps_dir) {
+  const Fd fd(bpf_obj_get((maps_dir + "/meta").c_str()));
+  if (!fd) return std::nullopt;
+  bpf_map_info info{};
+  __u32 size = sizeof info;
+  ll_meta meta{};
+  if (bpf_map_get_info_by_fd(fd.get(), &info, &size) || info.value_size != sizeof meta) return ll_meta{};
+  if (bpf_map_lookup_elem(fd.get(), &kMetaRow, &meta)) return ll_meta{};
+  return meta;
+}
+
+// Another namespace's living datapath must not be taken over; a dead one is cleared away.
+Status check_namespace(const Pins& pins, const ll_meta& meta) {
+  if (meta.netns == 0 || meta.netns == current_netns()) return {};
+  const auto links = list_links(pins);
+  for (const LinkPin& pin : links)
+    if (live_ifindex(pin) != 0)
+      return fail(pins.root + " belongs to another network namespace (inode " + std::to_string(meta.netns) +
+                  ", this one is " + std::to_string(current_netns()) +
+                  "); give this instance another name, or start losslessd in that namespace");
+  for (const std::string& dir : {pins.links, pins.maps, pins.maps_next})
+    if (auto gone = remove_dir(dir); !gone) return gone;
+  return {};
+}
+
+Result<Datapath::Origin> find_origin(const Pins& pins) {
+  std::optional<ll_meta> meta = read_meta(pins.maps);
+  if (meta) {
+    if (auto ok = check_namespace(pins, *meta); !ok) return std::unexpected(ok.error());
+    meta = read_meta(pins.maps);
+  }
+  if (!meta) return Datapath::Origin::Fresh;
+  return meta->abi == LL_ABI_VERSION ? Datapath::Origin::Adopted : Datapath::Origin::Replacing;
+}
+
+std::string last_libbpf_line;
+
+int keep_libbpf_line(libbpf_print_level level, const char* format, va_list args) {
+  if (level != LIBBPF_WARN) return 0;
+  char line[512];
+  if (vsnprintf(line, sizeof line, format, args) > 0 && last_libbpf_line.empty()) {
+    last_libbpf_line = line;
+    while (last_libbpf_line.ends_with('\n')) last_libbpf_line.pop_back();
+  }
+  return 0;
+}
+
+}  // namespace
+
+unsigned possible_cpus() {
+  static const int count = libbpf_num_possible_cpus();
+  return count > 0 ? static_cast<unsigned>(count) : 1;
+}
+
+std::uint64_t current_netns() {
+  struct stat st {};
+  return stat("/proc/thread-self/ns/net", &st) == 0 ? st.st_ino : 0;
+}
+
+unsigned live_ifindex(const LinkPin& pin) {
+  const Fd fd(bpf_obj_get(pin.path.c_str()));
+  bpf_link_info info{};
+  __u32 size = sizeof info;
+  if (!fd || bpf_link_get_info_by_fd(fd.get(), &info, &size)) return 0;
+  // The name of the union's member for tcx is newer than the headers of some supported systems; the
+  // layout is the one of netns links: ifindex first.
+  return info.netns.netns_ino;
+}
+
+Datapath::Datapath(Pins pins, Origin origin)
+    : pins_(std::move(pins)), origin_(origin), skeleton_(nullptr, datapath_bpf__destroy) {}
+Datapath::Datapath(Datapath&&) noexcept = default;
+Datapath& Datapath::operator=(Datapath&&) noexcept = default;
+Datapath::~Datapath() = default;
+
+Result<Datapath> Datapath::open(const std::string& instance, const std::string& build) {
+  Pins pins(instance);
+  if (auto mounted = ensure_bpffs(); !mounted) return std::unexpected(mounted.error());
+  auto origin = find_origin(pins);
+  if (!origin) return std::unexpected(origin.error());
+  // Left over from an upgrade that was cut short; the links still run on `maps`.
+  if (auto gone = remove_dir(pins.maps_next); !gone) return std::unexpected(gone.error());
+
+  Datapath datapath(std::move(pins), *origin);
+  auto loaded = datapath.load(build);
+  if (!loaded && *origin == Origin::Adopted) {
+    // Same version number, other layout: a development build. Treat it as an upgrade.
+    datapath.origin_ = Origin::Replacing;
+    loaded = datapath.load(build);
+  }
+  if (!loaded) return std::unexpected(loaded.error());
+  return datapath;
+}
+
+Status Datapath::load(const std::string& build) {
+  libbpf_set_print(keep_libbpf_line);
+  last_libbpf_line.clear();
+  const std::string& dir = origin_ == Origin::Replacing ? pins_.maps_next : pins_.maps;
+  if (auto made = make_dirs(pins_, dir); !made) return made;
+
+  skeleton_.reset(datapath_bpf__open());
+  if (!skeleton_) return fail_errno("cannot open the BPF object", errno);
+  bpf_map* map = nullptr;
+  bpf_object__for_each_map(map, skeleton_->obj) {
+    if (bpf_map__is_internal(map)) continue;
+    if (const int error = bpf_map__set_pin_path(map, (dir + "/" + bpf_map__name(map)).c_str()))
+      return fail_errno("cannot set a pin path", error);
+  }
+  if (const int error = datapath_bpf__load(skeleton_.get()))
+    return fail("cannot load the BPF programs: " + errno_text(error) +
+                (last_libbpf_line.empty() ? "" : " (" + last_libbpf_line + ")"));
+
+  const auto& maps = skeleton_->maps;
+  maps_ = {.ports = Map<std::uint32_t, ll_port>(bpf_map__fd(maps.ports)),
+           .wred = Map<std::uint32_t, ll_wred>(bpf_map__fd(maps.wred)),
+           .ewma = Map<std::uint32_t, ll_ewma>(bpf_map__fd(maps.ewma)),
+           .ecn_stats = CounterMap<ll_ecn_stats>(bpf_map__fd(maps.ecn_stats)),
+           .class_stats = CounterMap<ll_class_stats>(bpf_map__fd(maps.class_stats)),
+           .port_stats = CounterMap<ll_port_stats>(bpf_map__fd(maps.port_stats))};
+  ll_meta meta{.abi = LL_ABI_VERSION, .reserved = 0, .netns = current_netns(), .build = {}};
+  build.copy(meta.build, sizeof meta.build - 1);
+  return Map<std::uint32_t, ll_meta>(bpf_map__fd(maps.meta)).set(kMetaRow, meta);
+}
+
+int Datapath::program(Hook hook) const {
+  const auto& progs = skeleton_->progs;
+  return bpf_program__fd(hook == Hook::Ingress ? progs.ll_classify_ingress : progs.ll_port_egress);
+}
+
+Status Datapath::attach_hook(unsigned ifindex, Hook hook) {
+  using Link = std::unique_ptr<bpf_link, int (*)(bpf_link*)>;
+  const std::string path = pins_.link(ifindex, hook);
+  bpf_program* program =
+      hook == Hook::Ingress ? skeleton_->progs.ll_classify_ingress : skeleton_->progs.ll_port_egress;
+
+  if (const Link pinned(bpf_link__open(path.c_str()), bpf_link__destroy); pinned) {
+    if (live_ifindex({ifindex, hook, path}) == ifindex) {
+      if (const int error = bpf_link__update_program(pinned.get(), program))
+        return fail_errno("cannot exchange the program of " + path, error);
+      return {};
+    }
+    // The interface of this number went away and another took it.
+    if (unlink(path.c_str())) return fail_errno("cannot remove " + path, errno);
+  }
+  const Link link(bpf_program__attach_tcx(program, static_cast<int>(ifindex), nullptr), bpf_link__destroy);
+  if (!link) return fail_errno("cannot attach to tcx of interface " + std::to_string(ifindex), errno);
+  if (const int error = bpf_link__pin(link.get(), path.c_str())) return fail_errno("cannot pin " + path, error);
+  return {};
+}
+
+Status Datapath::attach(unsigned ifindex) {
+  for (const Hook hook : kHooks)
+    if (auto attached = attach_hook(ifindex, hook); !attached) return attached;
+  return {};
+}
+
+Status Datapath::detach(unsigned ifindex) {
+  for (const Hook hook : {Hook::Ingress, Hook::Egress})
+    if (const std::string path = pins_.link(ifindex, hook); unlink(path.c_str()) && errno != ENOENT)
+      return fail_errno("cannot remove " + path, errno);
+  return {};
+}
+
+bool Datapath::is_attached(unsigned ifindex) const {
+  return std::ranges::all_of(kHooks, [&](Hook hook) {
+    return live_ifindex({ifindex, hook, pins_.link(ifindex, hook)}) == ifindex;
+  });
+}
+
+std::vector<unsigned> Datapath::linked() const {
+  std::set<unsigned> all;
+  for (const LinkPin& pin : list_links(pins_)) all.insert(pin.ifindex);
+  return {all.begin(), all.end()};
+}
+
+Status Datapath::commit() {
+  if (origin_ != Origin::Replacing) return {};
+  if (auto gone = remove_dir(pins_.maps); !gone) return gone;
+  if (rename(pins_.maps_next.c_str(), pins_.maps.c_str()))
+    return fail_errno("cannot rename " + pins_.maps_next, errno);
+  origin_ = Origin::Adopted;
+  return {};
+}
+
+Status Datapath::detach_all() {
+  for (const std::string& dir : {pins_.links, pins_.maps_next, pins_.maps, pins_.root})
+    if (auto gone = remove_dir(dir); !gone) return gone;
+  rmdir((std::string(kBpffs) + "/lossless").c_str());  // stays while other instances are there
+  return {};
+}
+
+}  // namespace lossless

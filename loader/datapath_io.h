@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads, attaches, pins, upgrades and detaches the BPF programs of one instance.
+//
+// The datapath belongs to its pins, not to the process: links and maps live on when the daemon is gone,
+// and the next daemon adopts them. A new build of the programs replaces the old one link by link, each
+// by an atomic exchange, so that no packet passes unclassified.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bpf/abi.h"
+#include "loader/map.h"
+#include "loader/pins_io.h"
+#include "loader/result.h"
+
+struct datapath_bpf;
+
+namespace lossless {
+
+// Maps of an instance by name and type.
+struct Maps {
+  Map<std::uint32_t, ll_port> ports;
+  Map<std::uint32_t, ll_wred> wred;
+  Map<std::uint32_t, ll_ewma> ewma;
+  CounterMap<ll_ecn_stats> ecn_stats;
+  CounterMap<ll_class_stats> class_stats;
+  CounterMap<ll_port_stats> port_stats;
+};
+
+class Datapath {
+ public:
+  enum class Origin {
+    Fresh,     // nothing was pinned
+    Adopted,   // the pinned maps are in use, with their counters
+    Replacing  // pinned maps have another layout: new ones are used, commit() drops the old
+  };
+
+  // Loads the programs into the current network namespace's instance. Errors are one line for the log.
+  static Result<Datapath> open(const std::string& instance, const std::string& build);
+
+  Datapath(Datapath&&) noexcept;
+  Datapath& operator=(Datapath&&) noexcept;
+  ~Datapath();  // leaves everything that is pinned in place
+
+  // Attaches both hooks, egress first, or exchanges the programs of links that are there. Programs of
+  // others on the port stay. The port's rows must be in the maps before.
+  Status attach(unsigned ifindex);
+  // Ingress first. Absent is fine.
+  Status detach(unsigned ifindex);
+  bool is_attached(unsigned ifindex) const;
+  // Interfaces with a pinned link, also dead ones.
+  std::vector<unsigned> linked() const;
+  // Ends an upgrade: the old maps go. Call when every port is attached.
+  Status commit();
+  // Removes every link, map and folder of the instance.
+  Status detach_all();
+
+  Origin origin() const { return origin_; }
+  const Maps& maps() const { return maps_; }
+  // Program descriptors, for test runs.
+  int program(Hook hook) const;
+
+ private:
+  Datapath(Pins pins, Origin origin);
+  Status load(const std::string& build);
+  Status attach_hook(unsigned ifindex, Hook hook);
+
+  Pins pins_;
+  Origin origin_;
+  std::unique_ptr<datapath_bpf, void (*)(datapath_bpf*)> skeleton_;
+  Maps maps_;
+};
+
+// Inode number of the calling thread's network namespace; 0 when it cannot be read.
+std::uint64_t current_netns();
+// Interface that a pinned link is attached to; 0 when the interface is gone or the pin is no link.
+unsigned live_ifindex(const LinkPin& pin);
+
+}  // namespace lossless

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loader/pins_io.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <memory>
+
+namespace lossless {
+namespace {
+
+constexpr const char* hook_name(Hook hook) { return hook == Hook::Ingress ? "ingress" : "egress"; }
+
+bool is_bpffs(const char* path) {
+  struct statfs fs {};
+  return statfs(path, &fs) == 0 && fs.f_type == BPF_FS_MAGIC;
+}
+
+Status make_dir(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) && errno != EEXIST) return fail_errno("cannot create " + path, errno);
+  return {};
+}
+
+}  // namespace
+
+Pins::Pins(const std::string& instance)
+    : root(std::string(kBpffs) + "/lossless/" + instance),
+      maps(root + "/maps"),
+      maps_next(root + "/maps_next"),
+      links(root + "/links") {}
+
+std::string Pins::link(unsigned ifindex, Hook hook) const {
+  return links + "/" + std::to_string(ifindex) + "_" + hook_name(hook);
+}
+
+Result<bool> ensure_bpffs() {
+  if (is_bpffs(kBpffs)) return false;
+  if (mount("bpf", kBpffs, "bpf", 0, "mode=0700"))
+    return fail_errno(std::string("cannot mount a BPF file system on ") + kBpffs, errno);
+  return true;
+}
+
+Status make_dirs(const Pins& pins, const std::string& maps_dir) {
+  for (const std::string& dir : {std::string(kBpffs) + "/lossless", pins.root, maps_dir, pins.links})
+    if (auto made = make_dir(dir); !made) return made;
+  return {};
+}
+
+std::vector<std::string> list_dir(const std::string& path) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(path.c_str()), closedir);
+  if (!dir) return names;
+  // One DIR is used by one thread; readdir is safe then.
+  while (const dirent* entry = readdir(dir.get()))  // NOLINT(concurrency-mt-unsafe)
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  return names;
+}
+
+std::vector<LinkPin> list_links(const Pins& pins) {
+  std::vector<LinkPin> found;
+  for (const std::string& name : list_dir(pins.links))
+    for (const Hook hook : kHooks) {
+      unsigned ifindex = 0;
+      const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), ifindex);
+      if (error == std::errc{} && std::string("_") + hook_name(hook) == rest)
+        found.push_back({ifindex, hook, pins.links + "/" + name});
+    }
+  return found;
+}
+
+Status remove_dir(const std::string& path) {
+  for (const std::string& name : list_dir(path))
+    if (const std::string pin = path + "/" + name; unlink(pin.c_str()) && errno != ENOENT)
+      return fail_errno("cannot remove " + pin, errno);
+  if (rmdir(path.c_str()) && errno != ENOENT) return fail_errno("cannot remove " + path, errno);
+  return {};
+}
+
+}  // namespace lossless

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way back from values to text: differences, and the complete file.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/core/config.h"
+#include "daemon/core/units.h"
+
+namespace lossless {
+
+// For messages of failed tests.
+void PrintTo(const ConfigChange& c, std::ostream* out) {
+  *out << c.path << ": '" << c.from << "' -> '" << c.to << "'";
+}
+void showValue(const Config& config, std::ostream& out) { out << to_toml(config); }
+
+namespace {
+
+using Changes = std::vector<ConfigChange>;
+
+Config parse(const std::string& text) {
+  const auto config = parse_config(text, "c.toml");
+  if (!config) {
+    for (const ConfigError& e : config.error()) ADD_FAILURE() << e.text();
+    return {};
+  }
+  return *config;
+}
+
+constexpr const char* kBase = R"(
+[[port]]
+name = "eth0"
+rate = "100mbit"
+queue.3.ecn = { kmin = "50KB", kmax = "400KB", pmax = 0.2 }
+[[port]]
+name = "eth1"
+)";
+
+Changes diff(const std::string& from, const std::string& to) { return diff_config(parse(from), parse(to)); }
+
+TEST(ConfigDiff, NothingChanged) { EXPECT_EQ(diff(kBase, kBase), Changes{}); }
+
+TEST(ConfigDiff, ValuesAsTheFileWritesThem) {
+  const Changes changes = diff(kBase, R"(
+instance = "two"
+api.socket = "/run/x\"y"
+api.mode = "0600"
+[[port]]
+name = "eth0"
+rate = "2.5gbit"
+trust = "port"
+priority = 4
+maps.dscp_dot1p.26 = 4
+maps.dot1p_tc = [0, 1, 2, 2, 4, 5, 6, 7]
+maps.dscp_dscp.63 = 0
+queue.3 = { lossless = true, limit = "3072B", ecn = { kmin = 0, kmax = 1024, pmax = 1.0, ewma = 3 } }
+[[port]]
+name = "eth1"
+)");
+  const Changes expected{
+      {"instance", "\"default\"", "\"two\""},
+      {"api.socket", "\"/run/lossless/default/api.sock\"", "\"/run/x\\\"y\""},
+      {"api.mode", "\"0660\"", "\"0600\""},
+      {"port.eth0.rate", "\"100mbit\"", "\"2500mbit\""},
+      {"port.eth0.trust", "\"dscp\"", "\"port\""},
+      {"port.eth0.priority", "0", "4"},
+      {"port.eth0.maps.dot1p_tc.3", "3", "2"},
+      {"port.eth0.maps.dscp_dot1p.26", "3", "4"},
+      {"port.eth0.maps.dscp_dscp.63", "63", "0"},
+      {"port.eth0.queue.3.lossless", "false", "true"},
+      {"port.eth0.queue.3.limit", "\"1MB\"", "\"3KiB\""},
+      {"port.eth0.queue.3.ecn.kmin", "\"50KB\"", "\"0B\""},
+      {"port.eth0.queue.3.ecn.kmax", "\"400KB\"", "\"1KiB\""},
+      {"port.eth0.queue.3.ecn.pmax", "0.2", "1.0"},
+      {"port.eth0.queue.3.ecn.ewma", "0", "3"},
+  };
+  EXPECT_EQ(changes, expected);
+}
+
+TEST(ConfigDiff, AnAbsentSideIsEmpty) {
+  const Changes changes = diff(kBase, R"(
+[[port]]
+name = "eth0"
+queue.2.schedule = "strict"
+[[port]]
+name = "eth1"
+)");
+  const Changes expected{
+      {"port.eth0.rate", "\"100mbit\"", "0"},         {"port.eth0.queue.2.schedule", "\"wrr\"", "\"strict\""},
+      {"port.eth0.queue.2.group", "1", ""},           {"port.eth0.queue.2.weight", "10", ""},
+      {"port.eth0.queue.3.ecn.kmin", "\"50KB\"", ""}, {"port.eth0.queue.3.ecn.kmax", "\"400KB\"", ""},
+      {"port.eth0.queue.3.ecn.pmax", "0.2", ""},      {"port.eth0.queue.3.ecn.ewma", "0", ""},
+  };
+  EXPECT_EQ(changes, expected);
+}
+
+TEST(ConfigDiff, PortsAreMatchedByName) {
+  const Changes changes = diff(kBase, R"(
+[[port]]
+name = "eth2"
+[[port]]
+name = "eth1"
+priority = 1
+)");
+  const Changes expected{
+      {"port.eth0", "{ rate = \"100mbit\", trust = \"dscp\", priority = 0 }", ""},
+      {"port.eth1.priority", "0", "1"},
+      {"port.eth2", "", "{ rate = 0, trust = \"dscp\", priority = 0 }"},
+  };
+  EXPECT_EQ(changes, expected);
+}
+
+TEST(ToToml, IsReadable) {
+  const std::string text = to_toml(parse(kBase));
+  EXPECT_TRUE(text.starts_with(R"(instance = "default"
+
+[api]
+socket = "/run/lossless/default/api.sock"
+owner = "root"
+group = "root"
+mode = "0660"
+
+[[port]]
+name = "eth0"
+rate = "100mbit"
+trust = "dscp"
+priority = 0
+  [port.maps]
+  dot1p_tc = [0, 1, 2, 3, 4, 5, 6, 7]
+  dscp_dot1p = {}
+  dscp_dscp = {}
+  [port.queue.0]
+  lossless = false
+  schedule = "wrr"
+  group = 1
+  weight = 10
+  limit = "1MB"
+  ecn = false
+)")) << text;
+  EXPECT_NE(text.find("  ecn = { kmin = \"50KB\", kmax = \"400KB\", pmax = 0.2, ewma = 0 }\n"),
+            std::string::npos)
+      << text;
+}
+
+// --- any configuration at all
+
+std::string word(std::string_view alphabet, std::size_t min, std::size_t max) {
+  const auto size = *rc::gen::inRange<std::size_t>(min, max + 1);
+  return *rc::gen::container<std::string>(size, rc::gen::elementOf(std::string(alphabet)));
+}
+
+std::string socket_path() {
+  static const std::vector<std::string> kPieces{"a", "/", " ", "\"", "\\", "'", "é", "#", "\\u0041", "."};
+  std::string path = "/";
+  const auto pieces = *rc::gen::inRange<std::size_t>(0, 17);
+  for (std::size_t i = 0; i < pieces; ++i) path += *rc::gen::elementOf(kPieces);
+  return path + "s";
+}
+
+std::optional<EcnConfig> ecn_below(std::uint32_t limit) {
+  if (*rc::gen::arbitrary<bool>()) return std::nullopt;
+  EcnConfig ecn;
+  ecn.kmax_bytes = *rc::gen::inRange<std::uint32_t>(1, limit);
+  ecn.kmin_bytes = *rc::gen::inRange<std::uint32_t>(0, ecn.kmax_bytes);
+  const auto dice = *rc::gen::inRange<std::uint64_t>(1, 1ULL << 53U);
+  ecn.pmax = static_cast<double>(dice) / static_cast<double>(1ULL << 53U);
+  if (*rc::gen::arbitrary<bool>())
+    ecn.pmax = *rc::gen::elementOf(std::vector<double>{1.0, 5e-324, 1e-7, 0.1});
+  ecn.ewma_shift = *rc::gen::inRange<unsigned>(0, 16);
+  return ecn;
+}
+
+QueueConfig some_queue() {
+  QueueConfig queue;
+  queue.schedule = *rc::gen::element(Schedule::Strict, Schedule::Wrr);
+  if (queue.schedule == Schedule::Wrr) {
+    queue.group = *rc::gen::inRange<unsigned>(1, 3);
+    queue.weight = *rc::gen::inRange<unsigned>(1, 101);
+  }
+  queue.limit_bytes = *rc::gen::inRange<std::uint32_t>(3000, 1'000'000'001);
+  queue.lossless = *rc::gen::arbitrary<bool>();
+  queue.ecn = ecn_below(queue.limit_bytes);
+  return queue;
+}
+
+// Mostly the default with a few entries changed, as files are.
+template <std::size_t N>
+void change_some(std::array<std::uint8_t, N>& map, unsigned below) {
+  const auto changes = *rc::gen::inRange<int>(0, 5);
+  for (int i = 0; i < changes; ++i)
+    map[*rc::gen::inRange<std::size_t>(0, N)] = *rc::gen::inRange<std::uint8_t>(0, below);
+}
+
+PortConfig some_port(const std::string& name) {
+  PortConfig port;
+  port.name = name;
+  const auto limited = *rc::gen::inRange<std::uint64_t>(1'000'000, 800'000'000'001);
+  port.rate_bps = *rc::gen::element<std::uint64_t>(0, limited);
+  port.trust = *rc::gen::element(Trust::Port, Trust::Dot1p, Trust::Dscp);
+  port.priority = *rc::gen::inRange<unsigned>(0, 8);
+  port.maps = default_maps();
+  change_some(port.maps.dot1p_tc, 8);
+  change_some(port.maps.dscp_dot1p, 8);
+  change_some(port.maps.dscp_dscp, 64);
+  for (QueueConfig& queue : port.queues) queue = some_queue();
+  return port;
+}
+
+Config some_config() {
+  Config config;
+  config.instance = word("abcxyz019_-", 1, 32);
+  config.api.socket = socket_path();
+  config.api.owner = word("abcXYZ09_.", 1, 32);
+  config.api.group = word("abcXYZ09_.", 1, 32);
+  config.api.mode = *rc::gen::inRange<unsigned>(0, 01000);
+  std::set<std::string> names;
+  const auto ports = *rc::gen::inRange<std::size_t>(1, 5);
+  while (names.size() < ports) names.insert(word("abcde019.-_@\"\\", 3, 15));
+  for (const std::string& name : names) config.ports.push_back(some_port(name));
+  return config;
+}
+
+RC_GTEST_PROP(ToToml, ReadsBackAsTheSame, ()) {
+  const Config config = some_config();
+  const auto again = parse_config(to_toml(config), "again");
+  if (!again) RC_FAIL(again.error().front().text() + "\n" + to_toml(config));
+  RC_ASSERT(*again == config);
+}
+
+RC_GTEST_PROP(ConfigDiff, IsEmptyExactlyForEqualOnes, ()) {
+  const Config from = some_config();
+  Config to = from;
+  RC_ASSERT(diff_config(from, to).empty());
+  const auto port = *rc::gen::inRange<std::size_t>(0, to.ports.size());
+  to.ports[port] = some_port(to.ports[port].name);
+  RC_ASSERT(diff_config(from, to).empty() == (from == to));
+}
+
+// A difference read backwards is the difference of the two the other way round.
+RC_GTEST_PROP(ConfigDiff, IsSymmetric, ()) {
+  const Config from = some_config();
+  Config to = some_config();
+  to.ports.front() = some_port(from.ports.front().name);
+  Changes forth = diff_config(from, to);
+  Changes back = diff_config(to, from);
+  for (ConfigChange& c : back) std::swap(c.from, c.to);
+  const auto by_path = [](const ConfigChange& a, const ConfigChange& b) { return a.path < b.path; };
+  std::ranges::sort(forth, by_path);
+  std::ranges::sort(back, by_path);
+  RC_ASSERT(forth == back);
+}
+
+}  // namespace
+}  // namespace lossless
