@@ -9,11 +9,7 @@
 #ifndef LOSSLESS_STAGES_DCQCN_H
 #define LOSSLESS_STAGES_DCQCN_H
 
-#ifdef __bpf__
-#include "kernel.h"
-#else
-#include <linux/types.h>
-#endif
+#include "base.h"
 
 #define LL_DCQCN_ALPHA_ONE (1u << 20) /* alpha = 1.0 */
 #define LL_DCQCN_MAX_STEPS 64u        /* rate increases done by one call; the rest by the next call */
@@ -32,7 +28,7 @@ struct ll_dcqcn_params {
 };
 
 /* The values NICs use on 25 to 100 Gbit/s; slower links want their own (see docs/endpoint.md). */
-static inline struct ll_dcqcn_params ll_dcqcn_defaults(void)
+ll_inline struct ll_dcqcn_params ll_dcqcn_defaults(void)
 {
 	struct ll_dcqcn_params p = {};
 
@@ -57,7 +53,7 @@ struct ll_dcqcn_np {
 };
 
 /* A CE-marked packet of the flow arrived: 1 if a CNP is to be sent now. */
-static inline int ll_dcqcn_np_ce(const struct ll_dcqcn_params *p, struct ll_dcqcn_np *np, __u64 now)
+ll_inline int ll_dcqcn_np_ce(const struct ll_dcqcn_params *p, struct ll_dcqcn_np *np, __u64 now)
 {
 	if (np->sent && now - np->last_ns < p->cnp_interval_ns)
 		return 0;
@@ -82,7 +78,7 @@ struct ll_dcqcn_rp {
 };
 
 /* A flow starts at line rate with alpha = 1. */
-static inline void ll_dcqcn_rp_init(struct ll_dcqcn_rp *rp, __u64 line_bps, __u64 now)
+ll_inline void ll_dcqcn_rp_init(struct ll_dcqcn_rp *rp, __u64 line_bps, __u64 now)
 {
 	struct ll_dcqcn_rp fresh = {};
 
@@ -96,7 +92,7 @@ static inline void ll_dcqcn_rp_init(struct ll_dcqcn_rp *rp, __u64 line_bps, __u6
 }
 
 /* alpha * (1 - 2^-g_shift)^periods, by squaring: 16 steps whatever the time that has passed. */
-static inline __u32 ll_dcqcn_decay(__u32 alpha, __u32 g_shift, __u64 periods)
+ll_inline __u32 ll_dcqcn_decay(__u32 alpha, __u32 g_shift, __u64 periods)
 {
 	__u64 factor = (1ull << 30) - ((1ull << 30) >> g_shift);
 	__u64 value = alpha;
@@ -111,7 +107,7 @@ static inline __u32 ll_dcqcn_decay(__u32 alpha, __u32 g_shift, __u64 periods)
 	return (__u32)value;
 }
 
-static inline void ll_dcqcn_alpha_(const struct ll_dcqcn_params *p, struct ll_dcqcn_rp *rp, __u64 now)
+ll_inline void ll_dcqcn_alpha_(const struct ll_dcqcn_params *p, struct ll_dcqcn_rp *rp, __u64 now)
 {
 	__u64 periods = (now - rp->alpha_ns) / p->alpha_interval_ns;
 
@@ -122,7 +118,7 @@ static inline void ll_dcqcn_alpha_(const struct ll_dcqcn_params *p, struct ll_dc
 }
 
 /* One increase event: fast recovery, additive increase or hyper increase, by the two stages. */
-static inline void ll_dcqcn_increase_(const struct ll_dcqcn_params *p, struct ll_dcqcn_rp *rp)
+ll_inline void ll_dcqcn_increase_(const struct ll_dcqcn_params *p, struct ll_dcqcn_rp *rp)
 {
 	__u32 t = rp->timer_stage, b = rp->byte_stage;
 
@@ -137,13 +133,13 @@ static inline void ll_dcqcn_increase_(const struct ll_dcqcn_params *p, struct ll
 }
 
 /* 1 while the flow sends below line rate, so that its timers matter. */
-static inline int ll_dcqcn_rp_limited(const struct ll_dcqcn_rp *rp)
+ll_inline int ll_dcqcn_rp_limited(const struct ll_dcqcn_rp *rp)
 {
 	return rp->rate_bps < rp->line_bps;
 }
 
 /* Lets time pass: does the timer's increase events that are due, at most LL_DCQCN_MAX_STEPS. */
-static inline void ll_dcqcn_rp_advance(const struct ll_dcqcn_params *p, struct ll_dcqcn_rp *rp, __u64 now)
+ll_inline void ll_dcqcn_rp_advance(const struct ll_dcqcn_params *p, struct ll_dcqcn_rp *rp, __u64 now)
 {
 	for (__u32 i = 0; i < LL_DCQCN_MAX_STEPS; i++) {
 		if (!ll_dcqcn_rp_limited(rp)) {
@@ -159,13 +155,13 @@ static inline void ll_dcqcn_rp_advance(const struct ll_dcqcn_params *p, struct l
 }
 
 /* When ll_dcqcn_rp_advance() has something to do next; only while the flow is limited. */
-static inline __u64 ll_dcqcn_rp_deadline(const struct ll_dcqcn_params *p, const struct ll_dcqcn_rp *rp)
+ll_inline __u64 ll_dcqcn_rp_deadline(const struct ll_dcqcn_params *p, const struct ll_dcqcn_rp *rp)
 {
 	return rp->timer_ns + p->rate_interval_ns;
 }
 
 /* `bytes` of the flow were sent. */
-static inline void ll_dcqcn_rp_sent(const struct ll_dcqcn_params *p, struct ll_dcqcn_rp *rp, __u32 bytes)
+ll_inline void ll_dcqcn_rp_sent(const struct ll_dcqcn_params *p, struct ll_dcqcn_rp *rp, __u32 bytes)
 {
 	if (!ll_dcqcn_rp_limited(rp) || p->byte_counter == 0)
 		return;
@@ -178,7 +174,7 @@ static inline void ll_dcqcn_rp_sent(const struct ll_dcqcn_params *p, struct ll_d
 }
 
 /* A CNP of the flow arrived: cuts the rate by alpha / 2 and starts recovery over. 1 if it was cut. */
-static inline int ll_dcqcn_rp_cnp(const struct ll_dcqcn_params *p, struct ll_dcqcn_rp *rp, __u64 now)
+ll_inline int ll_dcqcn_rp_cnp(const struct ll_dcqcn_params *p, struct ll_dcqcn_rp *rp, __u64 now)
 {
 	ll_dcqcn_rp_advance(p, rp, now);
 	ll_dcqcn_alpha_(p, rp, now);

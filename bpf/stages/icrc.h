@@ -10,11 +10,7 @@
 #ifndef LOSSLESS_STAGES_ICRC_H
 #define LOSSLESS_STAGES_ICRC_H
 
-#ifdef __bpf__
-#include "kernel.h"
-#else
-#include <linux/types.h>
-#endif
+#include "base.h"
 
 #define LL_ICRC_LEN 4u
 #define LL_ICRC_HEAD4 48u      /* 8 ones, IPv4 without options 20, UDP 8, BTH 12 */
@@ -57,7 +53,7 @@ static const __u32 ll_crc32_table[256] = {
 };
 
 /* Goes on with a CRC-32 over len bytes (0 .. LL_ICRC_SMALL_MAX; more are ignored); start with 0. */
-static inline __u32 ll_crc32(__u32 crc, const __u8 *bytes, __u32 len)
+ll_inline __u32 ll_crc32(__u32 crc, const __u8 *bytes, __u32 len)
 {
 	crc = ~crc;
 	for (__u32 i = 0; i < LL_ICRC_SMALL_MAX && i < len; i++)
@@ -65,14 +61,14 @@ static inline __u32 ll_crc32(__u32 crc, const __u8 *bytes, __u32 len)
 	return ~crc;
 }
 
-static inline void ll_icrc_copy_(__u8 *to, const __u8 *from, __u32 len)
+ll_inline void ll_icrc_copy_(__u8 *to, const __u8 *from, __u32 len)
 {
 	for (__u32 i = 0; i < len; i++)
 		to[i] = from[i];
 }
 
 /* Ones over the UDP checksum and over FECN, BECN and the reserved bits of the BTH. */
-static inline void ll_icrc_mask_udp_(__u8 *udp)
+ll_inline void ll_icrc_mask_udp_(__u8 *udp)
 {
 	udp[6] = 0xff;
 	udp[7] = 0xff;
@@ -80,7 +76,7 @@ static inline void ll_icrc_mask_udp_(__u8 *udp)
 }
 
 /* Masked head from an IPv4 header without options; `ip` has 40 readable bytes: IPv4, UDP, BTH. */
-static inline void ll_icrc_head4(__u8 *head, const __u8 *ip)
+ll_inline void ll_icrc_head4(__u8 *head, const __u8 *ip)
 {
 	for (__u32 i = 0; i < 8; i++)
 		head[i] = 0xff;
@@ -93,7 +89,7 @@ static inline void ll_icrc_head4(__u8 *head, const __u8 *ip)
 }
 
 /* Masked head from an IPv6 header; `ip` has 60 readable bytes: IPv6, UDP, BTH. */
-static inline void ll_icrc_head6(__u8 *head, const __u8 *ip)
+ll_inline void ll_icrc_head6(__u8 *head, const __u8 *ip)
 {
 	for (__u32 i = 0; i < 8; i++)
 		head[i] = 0xff;
@@ -107,7 +103,7 @@ static inline void ll_icrc_head6(__u8 *head, const __u8 *ip)
 }
 
 /* ICRC of a small IPv4 packet; `ip` is 40 + rest_len bytes, rest_len 0 .. LL_ICRC_SMALL_MAX. */
-static inline __u32 ll_icrc_small4(const __u8 *ip, __u32 rest_len)
+ll_inline __u32 ll_icrc_small4(const __u8 *ip, __u32 rest_len)
 {
 	__u8 head[LL_ICRC_HEAD4];
 
@@ -116,7 +112,7 @@ static inline __u32 ll_icrc_small4(const __u8 *ip, __u32 rest_len)
 }
 
 /* ICRC of a small IPv6 packet; `ip` is 60 + rest_len bytes, rest_len 0 .. LL_ICRC_SMALL_MAX. */
-static inline __u32 ll_icrc_small6(const __u8 *ip, __u32 rest_len)
+ll_inline __u32 ll_icrc_small6(const __u8 *ip, __u32 rest_len)
 {
 	__u8 head[LL_ICRC_HEAD6];
 
@@ -124,7 +120,7 @@ static inline __u32 ll_icrc_small6(const __u8 *ip, __u32 rest_len)
 	return ll_crc32(ll_crc32(0, head, LL_ICRC_HEAD6), ip + LL_ICRC_HEAD6 - 8, rest_len);
 }
 
-static inline void ll_icrc_put(__u8 *at, __u32 icrc)
+ll_inline void ll_icrc_put(__u8 *at, __u32 icrc)
 {
 	at[0] = (__u8)icrc;
 	at[1] = (__u8)(icrc >> 8);
@@ -132,7 +128,7 @@ static inline void ll_icrc_put(__u8 *at, __u32 icrc)
 	at[3] = (__u8)(icrc >> 24);
 }
 
-static inline __u32 ll_icrc_get(const __u8 *at)
+ll_inline __u32 ll_icrc_get(const __u8 *at)
 {
 	return (__u32)at[0] | (__u32)at[1] << 8 | (__u32)at[2] << 16 | (__u32)at[3] << 24;
 }

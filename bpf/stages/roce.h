@@ -9,11 +9,7 @@
 #ifndef LOSSLESS_STAGES_ROCE_H
 #define LOSSLESS_STAGES_ROCE_H
 
-#ifdef __bpf__
-#include "kernel.h"
-#else
-#include <linux/types.h>
-#endif
+#include "parse.h"
 
 #define LL_ROCE_PORT 4791u
 #define LL_PSN_MASK 0xffffffu
@@ -51,9 +47,9 @@ enum ll_roce_opcode {
 /* Base transport header. */
 struct ll_bth {
 	__u8 opcode;
-	__u8 flags;       /* solicited event 0x80, MigReq 0x40, pad count 0x30, TVer 0x0f (0) */
+	__u8 flags; /* solicited event 0x80, MigReq 0x40, pad count 0x30, TVer 0x0f (0) */
 	__u8 pkey[2];
-	__u8 congestion;  /* FECN 0x80, BECN 0x40, reserved */
+	__u8 congestion; /* FECN 0x80, BECN 0x40, reserved */
 	__u8 dest_qp[3];
 	__u8 ack_request; /* 0x80, reserved */
 	__u8 psn[3];
@@ -112,10 +108,10 @@ enum ll_cm_attribute {
 
 /* Offsets of CM fields from the start of the MAD; ID fields are common to all messages. */
 #define LL_CM_LOCAL_ID 24u
-#define LL_CM_REMOTE_ID 28u    /* REP, RTU, DREQ, DREP */
-#define LL_CM_REQ_SERVICE 32u  /* 8 bytes */
-#define LL_CM_REQ_QPN 56u      /* 3 bytes */
-#define LL_CM_REQ_PSN 68u      /* 3 bytes */
+#define LL_CM_REMOTE_ID 28u   /* REP, RTU, DREQ, DREP */
+#define LL_CM_REQ_SERVICE 32u /* 8 bytes */
+#define LL_CM_REQ_QPN 56u     /* 3 bytes */
+#define LL_CM_REQ_PSN 68u     /* 3 bytes */
 #define LL_CM_REP_QPN 36u
 #define LL_CM_REP_PSN 44u
 #define LL_CM_DREQ_QPN 32u
@@ -146,59 +142,52 @@ enum ll_roce_kind {
 struct ll_roce {
 	__u16 ip_at;
 	__u16 bth_at;
-	__u16 ext_at;      /* extended headers, right after the BTH */
+	__u16 ext_at; /* extended headers, right after the BTH */
 	__u16 payload_at;
 	__u16 payload_len; /* without pad and ICRC */
 	__u16 icrc_at;
-	__u16 vlan_tci;    /* outermost 802.1Q tag, if tagged */
 	__u16 udp_sport;
-	__u8 tagged;
-	__u8 ip_version;   /* 4, 6 */
-	__u8 tos;          /* ToS or traffic class: DSCP in the upper 6 bits, ECN in the lower 2 */
+	__u8 pcp;        /* of the outermost tag, LL_PCP_NONE without one */
+	__u8 ip_version; /* 4, 6 */
+	__u8 tos;        /* ToS or traffic class: DSCP in the upper 6 bits, ECN in the lower 2 */
 	__u8 opcode;
-	__u8 flags;        /* as in the BTH */
-	__u8 congestion;   /* as in the BTH */
-	__u8 ack_request;  /* 0, 1 */
-	__u8 reserved;
+	__u8 flags;       /* as in the BTH */
+	__u8 congestion;  /* as in the BTH */
+	__u8 ack_request; /* 0, 1 */
 	__u32 dest_qp;
 	__u32 psn;
 };
 
-static inline __u32 ll_get16(const __u8 *at)
-{
-	return (__u32)at[0] << 8 | at[1];
-}
-
-static inline __u32 ll_get24(const __u8 *at)
+ll_inline __u32 ll_get24(const __u8 *at)
 {
 	return (__u32)at[0] << 16 | (__u32)at[1] << 8 | at[2];
 }
 
-static inline __u32 ll_get32(const __u8 *at)
+ll_inline __u32 ll_get32(const __u8 *at)
 {
-	return ll_get16(at) << 16 | ll_get16(at + 2);
+	return (__u32)ll_get16(at) << 16 | ll_get16(at + 2);
 }
 
-static inline void ll_put16(__u8 *at, __u32 value)
+ll_inline void ll_put16(__u8 *at, __u32 value)
 {
 	at[0] = (__u8)(value >> 8);
 	at[1] = (__u8)value;
 }
 
-static inline void ll_put24(__u8 *at, __u32 value)
+ll_inline void ll_put24(__u8 *at, __u32 value)
 {
 	at[0] = (__u8)(value >> 16);
 	ll_put16(at + 1, value);
 }
 
-static inline void ll_put32(__u8 *at, __u32 value)
+ll_inline void ll_put32(__u8 *at, __u32 value)
 {
 	ll_put16(at, value >> 16);
 	ll_put16(at + 2, value);
 }
 
 /* Bytes of extended headers after the BTH; -1 for an opcode that is not known. */
-static inline int ll_roce_ext_len(__u8 opcode)
+ll_inline int ll_roce_ext_len(__u8 opcode)
 {
 	/* UC has the SENDs and WRITEs of RC, with the same headers. */
 	if ((opcode & 0xe0u) == 0x20u && (opcode & 0x1fu) <= LL_OP_WRITE_ONLY_IMM)
@@ -243,7 +232,7 @@ static inline int ll_roce_ext_len(__u8 opcode)
 }
 
 /* Ones' complement sum over an IPv4 header of 20 bytes: 0xffff if its checksum is right. */
-static inline __u32 ll_ip4_sum(const __u8 *ip)
+ll_inline __u32 ll_ip4_sum(const __u8 *ip)
 {
 	__u32 sum = 0;
 
@@ -254,53 +243,60 @@ static inline __u32 ll_ip4_sum(const __u8 *ip)
 }
 
 /* The parser's steps, in the order of the headers. Each checks what it reads and returns a kind. */
-static inline enum ll_roce_kind ll_roce_ip4_(const __u8 *p, const __u8 *end, __u32 left, struct ll_roce *r,
-					     __u32 *l4_len)
+ll_inline enum ll_roce_kind ll_roce_ip4_(const __u8 *p, __u32 left, __u32 *l4_len)
 {
-	__u32 total;
+	const __u32 total = ll_get16(p + 2);
 
-	if (p + 20 > end)
-		return LL_ROCE_IP_SHORT;
-	if (p[0] >> 4 != 4)
-		return LL_ROCE_IP_VERSION;
 	if (p[9] != 17)
 		return LL_ROCE_OTHER;
 	if ((p[0] & 0x0f) != 5)
 		return LL_ROCE_IP_OPTIONS;
 	if (ll_get16(p + 6) & 0x3fffu) /* more fragments, fragment offset */
 		return LL_ROCE_IP_FRAGMENT;
-	total = ll_get16(p + 2);
-	if (total < 20 || total > left)
+	if (total < LL_IPV4_HLEN || total > left)
 		return LL_ROCE_IP_LENGTH;
 	if (ll_ip4_sum(p) != 0xffffu)
 		return LL_ROCE_IP_CHECKSUM;
-	r->ip_version = 4;
-	r->tos = p[1];
-	*l4_len = total - 20;
+	*l4_len = total - LL_IPV4_HLEN;
 	return LL_ROCE_OK;
 }
 
-static inline enum ll_roce_kind ll_roce_ip6_(const __u8 *p, const __u8 *end, __u32 left, struct ll_roce *r,
-					     __u32 *l4_len)
+ll_inline enum ll_roce_kind ll_roce_ip6_(const __u8 *p, __u32 left, __u32 *l4_len)
 {
-	__u32 payload;
+	const __u32 payload = ll_get16(p + 4);
 
-	if (p + 40 > end)
-		return LL_ROCE_IP_SHORT;
-	if (p[0] >> 4 != 6)
-		return LL_ROCE_IP_VERSION;
 	if (p[6] != 17)
 		return LL_ROCE_OTHER;
-	payload = ll_get16(p + 4);
-	if (payload + 40 > left)
+	if (payload + LL_IPV6_HLEN > left)
 		return LL_ROCE_IP_LENGTH;
-	r->ip_version = 6;
-	r->tos = (__u8)(ll_get16(p) >> 4);
 	*l4_len = payload;
 	return LL_ROCE_OK;
 }
 
-static inline enum ll_roce_kind ll_roce_bth_(const __u8 *p, const __u8 *end, __u32 udp_len, struct ll_roce *r)
+ll_inline enum ll_roce_kind ll_roce_l2_(const void *data, const void *data_end, struct ll_roce *r)
+{
+	struct ll_headers h;
+
+	ll_parse(data, data_end, &h);
+	r->ip_at = h.l3_off;
+	r->pcp = h.pcp;
+	r->ip_version = h.ip;
+	r->tos = h.tos;
+	switch (h.bad) {
+	case LL_BAD_NONE:
+		return h.ip ? LL_ROCE_OK : LL_ROCE_OTHER;
+	case LL_BAD_L2_SHORT:
+		return LL_ROCE_L2_SHORT;
+	case LL_BAD_IP_SHORT:
+		return LL_ROCE_IP_SHORT;
+	case LL_BAD_IP_VERSION:
+		return LL_ROCE_IP_VERSION;
+	default:
+		return LL_ROCE_IP_OPTIONS; /* header length below 20 */
+	}
+}
+
+ll_inline enum ll_roce_kind ll_roce_bth_(const __u8 *p, const __u8 *end, __u32 udp_len, struct ll_roce *r)
 {
 	int ext;
 	__u32 body, pad;
@@ -338,52 +334,40 @@ static inline enum ll_roce_kind ll_roce_bth_(const __u8 *p, const __u8 *end, __u
  * which the tail need not be readable. Checks lengths and the IPv4 checksum, not the ICRC. *r is valid
  * for LL_ROCE_OK; tos and ip_version are valid, too, when what is wrong comes after the IP header.
  */
-static inline enum ll_roce_kind ll_roce_parse(const void *data, const void *data_end, __u32 frame_len,
-					      struct ll_roce *r)
+ll_inline enum ll_roce_kind ll_roce_parse(const void *data, const void *data_end, __u32 frame_len,
+					  struct ll_roce *r)
 {
 	const __u8 *p = (const __u8 *)data, *end = (const __u8 *)data_end;
 	struct ll_roce zero = {};
 	enum ll_roce_kind kind;
-	__u32 type, at = 14, l4_len = 0, udp_len;
+	__u32 ip_len, left, l4_len = 0;
 
 	*r = zero;
-	if (p + 14 > end)
-		return LL_ROCE_L2_SHORT;
-	type = ll_get16(p + 12);
-	p += 14;
-	for (int i = 0; i < 2 && (type == 0x8100u || type == 0x88a8u); i++) {
-		if (p + 4 > end)
-			return LL_ROCE_L2_SHORT;
-		if (!r->tagged)
-			r->vlan_tci = (__u16)ll_get16(p);
-		r->tagged = 1;
-		type = ll_get16(p + 2);
-		p += 4;
-		at += 4;
-	}
-	if ((type != 0x0800u && type != 0x86ddu) || frame_len < at)
-		return LL_ROCE_OTHER;
-	r->ip_at = (__u16)at;
-	kind = type == 0x0800u ? ll_roce_ip4_(p, end, frame_len - at, r, &l4_len)
-			       : ll_roce_ip6_(p, end, frame_len - at, r, &l4_len);
+	kind = ll_roce_l2_(data, data_end, r);
 	if (kind != LL_ROCE_OK)
 		return kind;
-	at += r->ip_version == 4 ? 20 : 40;
-	p += r->ip_version == 4 ? 20 : 40;
+	ip_len = r->ip_version == 4 ? LL_IPV4_HLEN : LL_IPV6_HLEN;
+	p += r->ip_at;
+	if (p + ip_len > end || frame_len < r->ip_at + ip_len)
+		return LL_ROCE_IP_SHORT;
+	left = frame_len - r->ip_at;
+	kind = r->ip_version == 4 ? ll_roce_ip4_(p, left, &l4_len) : ll_roce_ip6_(p, left, &l4_len);
+	if (kind != LL_ROCE_OK)
+		return kind;
+	p += ip_len;
 	if (p + 8 > end || l4_len < 8)
 		return LL_ROCE_UDP_SHORT;
 	if (ll_get16(p + 2) != LL_ROCE_PORT)
 		return LL_ROCE_OTHER;
-	r->udp_sport = (__u16)ll_get16(p);
-	udp_len = ll_get16(p + 4);
-	if (udp_len != l4_len)
+	r->udp_sport = ll_get16(p);
+	if (ll_get16(p + 4) != l4_len)
 		return LL_ROCE_UDP_LENGTH;
-	r->bth_at = (__u16)(at + 8);
-	return ll_roce_bth_(p + 8, end, udp_len, r);
+	r->bth_at = (__u16)(r->ip_at + ip_len + 8);
+	return ll_roce_bth_(p + 8, end, l4_len, r);
 }
 
 /* UDP source port of a QP pair with flow label 0, as rxe, mlx5 and irdma choose it. */
-static inline __u16 ll_roce_sport(__u32 local_qpn, __u32 remote_qpn)
+ll_inline __u16 ll_roce_sport(__u32 local_qpn, __u32 remote_qpn)
 {
 	__u64 v = (__u64)local_qpn * remote_qpn;
 	__u32 label;
@@ -395,7 +379,7 @@ static inline __u16 ll_roce_sport(__u32 local_qpn, __u32 remote_qpn)
 }
 
 /* Writes an IPv4 header of 20 bytes: don't fragment, TTL 64, UDP; addresses are 4 bytes in wire order. */
-static inline void ll_put_ip4(__u8 *at, const __u8 *src, const __u8 *dst, __u8 tos, __u16 id, __u32 total)
+ll_inline void ll_put_ip4(__u8 *at, const __u8 *src, const __u8 *dst, __u8 tos, __u16 id, __u32 total)
 {
 	at[0] = 0x45;
 	at[1] = tos;
@@ -413,8 +397,7 @@ static inline void ll_put_ip4(__u8 *at, const __u8 *src, const __u8 *dst, __u8 t
 }
 
 /* Writes an IPv6 header of 40 bytes: hop limit 64, UDP; addresses are 16 bytes in wire order. */
-static inline void ll_put_ip6(__u8 *at, const __u8 *src, const __u8 *dst, __u8 tclass, __u32 label,
-			      __u32 payload)
+ll_inline void ll_put_ip6(__u8 *at, const __u8 *src, const __u8 *dst, __u8 tclass, __u32 label, __u32 payload)
 {
 	ll_put32(at, 6u << 28 | (__u32)tclass << 20 | (label & 0xfffffu));
 	ll_put16(at + 4, payload);
@@ -427,7 +410,7 @@ static inline void ll_put_ip6(__u8 *at, const __u8 *src, const __u8 *dst, __u8 t
 }
 
 /* Writes a UDP header of 8 bytes with checksum 0 (the ICRC protects the packet; A17.4.1). */
-static inline void ll_put_udp(__u8 *at, __u16 sport, __u32 len)
+ll_inline void ll_put_udp(__u8 *at, __u16 sport, __u32 len)
 {
 	ll_put16(at, sport);
 	ll_put16(at + 2, LL_ROCE_PORT);
@@ -436,7 +419,7 @@ static inline void ll_put_udp(__u8 *at, __u16 sport, __u32 len)
 }
 
 /* Writes a BTH of 12 bytes with the default P_Key; pad 0 .. 3 bytes. */
-static inline void ll_put_bth(__u8 *at, __u8 opcode, __u32 pad, __u32 dest_qp, int ack_request, __u32 psn)
+ll_inline void ll_put_bth(__u8 *at, __u8 opcode, __u32 pad, __u32 dest_qp, int ack_request, __u32 psn)
 {
 	at[0] = opcode;
 	at[1] = (__u8)(pad << 4);
@@ -447,12 +430,12 @@ static inline void ll_put_bth(__u8 *at, __u8 opcode, __u32 pad, __u32 dest_qp, i
 	ll_put24(at + 9, psn);
 }
 
-#define LL_CNP_UDP_LEN 40u               /* UDP 8, BTH 12, 16 reserved, ICRC 4 */
+#define LL_CNP_UDP_LEN 40u                 /* UDP 8, BTH 12, 16 reserved, ICRC 4 */
 #define LL_CNP4_LEN (20u + LL_CNP_UDP_LEN) /* a whole CNP without Ethernet header */
 #define LL_CNP6_LEN (40u + LL_CNP_UDP_LEN)
 
 /* UDP and everything after it of a CNP for dest_qp, without the ICRC. */
-static inline void ll_cnp_body_(__u8 *udp, __u16 sport, __u32 dest_qp)
+ll_inline void ll_cnp_body_(__u8 *udp, __u16 sport, __u32 dest_qp)
 {
 	ll_put_udp(udp, sport, LL_CNP_UDP_LEN);
 	ll_put_bth(udp + 8, LL_OP_CNP, 0, dest_qp, 0, 0);
@@ -466,16 +449,16 @@ static inline void ll_cnp_body_(__u8 *udp, __u16 sport, __u32 dest_qp)
  * notification point (the receiver of the marked packet), dest_qp the sender's QP; tos e.g. DSCP 48.
  * The caller appends ll_icrc_small4(at, 16).
  */
-static inline void ll_put_cnp4(__u8 *at, const __u8 *src, const __u8 *dst, __u8 tos, __u16 id, __u16 sport,
-			       __u32 dest_qp)
+ll_inline void ll_put_cnp4(__u8 *at, const __u8 *src, const __u8 *dst, __u8 tos, __u16 id, __u16 sport,
+			   __u32 dest_qp)
 {
 	ll_put_ip4(at, src, dst, tos, id, LL_CNP4_LEN);
 	ll_cnp_body_(at + 20, sport, dest_qp);
 }
 
 /* The same over IPv6: LL_CNP6_LEN - 4 bytes; the caller appends ll_icrc_small6(at, 16). */
-static inline void ll_put_cnp6(__u8 *at, const __u8 *src, const __u8 *dst, __u8 tclass, __u16 sport,
-			       __u32 dest_qp)
+ll_inline void ll_put_cnp6(__u8 *at, const __u8 *src, const __u8 *dst, __u8 tclass, __u16 sport,
+			   __u32 dest_qp)
 {
 	ll_put_ip6(at, src, dst, tclass, 0, LL_CNP_UDP_LEN);
 	ll_cnp_body_(at + 40, sport, dest_qp);
@@ -493,7 +476,7 @@ struct ll_cm {
 };
 
 /* Reads a CM message; mad points at the MAD. 0 if it is none or shorter than the fields it needs. */
-static inline int ll_cm_parse(const void *mad, const void *data_end, struct ll_cm *cm)
+ll_inline int ll_cm_parse(const void *mad, const void *data_end, struct ll_cm *cm)
 {
 	const __u8 *p = (const __u8 *)mad, *end = (const __u8 *)data_end;
 	struct ll_cm zero = {};

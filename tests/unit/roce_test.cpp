@@ -32,8 +32,7 @@ TEST(Roce, ParsesVectors) {
 TEST(Roce, ReadsTagAndEcn) {
   ll_roce r;
   ASSERT_EQ(parse(roce_vector("send_only_tagged_v4").frame, r), LL_ROCE_OK);
-  EXPECT_EQ(r.tagged, 1);
-  EXPECT_EQ(r.vlan_tci, 3u << 13 | 100u);
+  EXPECT_EQ(r.pcp, 3);
   EXPECT_EQ(r.tos, 106);
 }
 
