@@ -46,7 +46,7 @@ std::uint32_t icrc_of(const std::uint8_t* ip, bool v6, std::size_t after_bth) {
 
 // IB path MTU code of the CM REQ: 1 = 256 … 5 = 4096 bytes.
 std::uint8_t mtu_code(std::uint32_t mtu) {
-  return static_cast<std::uint8_t>(std::clamp<int>(std::bit_width(mtu) - 8, 1, 5));
+  return static_cast<std::uint8_t>(std::clamp(static_cast<int>(std::bit_width(mtu)) - 8, 1, 5));
 }
 
 // GID of a RoCEv2 port: the IPv6 address, or the IPv4-mapped one.
@@ -132,6 +132,8 @@ std::uint32_t frame_icrc(std::span<const std::uint8_t> frame, const ll_roce& r) 
 }
 
 ll_roce_kind parse_frame(std::span<const std::uint8_t> frame, ll_roce& r) {
+  r = {};
+  if (frame.empty()) return LL_ROCE_L2_SHORT;  // data() may be null, with which one cannot reckon
   const auto kind =
       ll_roce_parse(frame.data(), frame.data() + frame.size(), static_cast<__u32>(frame.size()), &r);
   if (kind != LL_ROCE_OK) return kind;

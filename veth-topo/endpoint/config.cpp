@@ -87,7 +87,7 @@ class Object {
     if (!v->is_boolean()) fail(key, "is " + shown(*v) + ", must be true or false");
     return v->is_boolean() ? v->get<bool>() : otherwise;
   }
-  std::string text(const char* key, std::optional<std::string> otherwise) {
+  std::string text(const char* key, const std::optional<std::string>& otherwise) {
     const Json* v = find(key);
     if (v != nullptr && v->is_string()) return v->get<std::string>();
     if (v != nullptr) fail(key, "is " + shown(*v) + ", must be a string");

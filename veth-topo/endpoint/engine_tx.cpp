@@ -60,17 +60,18 @@ void Engine::schedule(QpPair& pair, std::uint32_t id, Nanos now) {
 }
 
 FrameMeta Engine::build_ack(QpPair& pair, Host& host, std::span<std::uint8_t> out) {
+  const AckPacket ack = pair.ack.value_or(AckPacket{});
+  pair.ack.reset();
   FrameHead head = head_between(config_, pair.flow->to, pair.flow->from, pair.flow->pcp);
   head.tos = tos_of(*pair.flow);
   head.ip_id = host.control_ip_id++;
   head.sport = ll_roce_sport(pair.peer_qpn, pair.qpn);
   head.opcode = LL_OP_ACK;
   head.dest_qp = config_.cm ? pair.responder.peer_qpn() : pair.qpn;
-  head.psn = pair.ack->psn;
+  head.psn = ack.psn;
   std::array<std::uint8_t, sizeof(ll_aeth)> aeth{};
-  aeth[0] = pair.ack->syndrome;
-  ll_put24(&aeth[1], pair.ack->msn);
-  pair.ack.reset();
+  aeth[0] = ack.syndrome;
+  ll_put24(&aeth[1], ack.msn);
   return {FrameKind::Ack, pair.flow->dscp, static_cast<std::uint32_t>(build_frame(out, head, aeth, {}))};
 }
 

@@ -38,6 +38,7 @@ Json host_json(const std::string& name, const HostStats& h) {
           {"rx_stray", h.rx_stray},
           {"socket_drops", h.socket_drops},
           {"tx_retry", h.tx_retry},
+          {"tx_error", h.tx_error},
           {"bad", std::move(bad)},
           {"icrc_bad", h.bad[LL_ROCE_ICRC]}};
 }

@@ -193,6 +193,7 @@ void HostSocket::send(Engine& engine, std::uint32_t host, Nanos now) {
                               static_cast<unsigned>(tx_count_ - tx_first_), MSG_DONTWAIT);
     if (sent <= 0) {
       engine.host_stats(host).tx_retry++;
+      engine.host_stats(host).tx_error = reason();
       retry_at_ = now + kRetryNs;
       return;
     }

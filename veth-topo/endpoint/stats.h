@@ -24,7 +24,8 @@ struct HostStats {
   std::uint64_t rx_frames = 0;
   std::uint64_t rx_ce = 0;         // data frames that arrived with CE
   std::uint64_t rx_stray = 0;      // well-formed, but for no QP of this host
-  std::uint64_t tx_retry = 0;      // the kernel took a frame only at a later attempt
+  std::uint64_t tx_retry = 0;      // the kernel refused a frame, which was offered again
+  std::string tx_error;            // why, the last time
   std::uint64_t socket_drops = 0;  // lost between the device and the endpoint: receive buffer full
   std::array<std::uint64_t, LL_ROCE_KINDS> bad{};
 };
