@@ -58,6 +58,17 @@ ll_inline int ll_write_tos(struct __sk_buff *skb, const struct ll_headers *h, __
 #define LL_QDISC_CHAIN_MAX 32
 
 /*
+ * Where the struct begins whose member at `offset` is at `member`. One subtraction and not what clang makes
+ * of it, adding a negated register: the verifier of 6.12 loses track of the value there ("math between
+ * pointer and register with unbounded min value").
+ */
+ll_inline void *ll_start_of(void *member, __u64 offset)
+{
+	asm("%0 -= %1" : "+r"(member) : "r"(offset));
+	return member;
+}
+
+/*
  * Bytes waiting in the leaf with this handle, on the device the packet is about to leave by.
  * Returns 0 and the depth, or -1: no such qdisc.
  */
@@ -74,7 +85,7 @@ ll_inline int ll_leaf_depth(struct __sk_buff *ctx, __u32 handle, __u32 *depth)
 			       bpf_core_type_id_kernel(struct hlist_head));
 	node = head->first;
 	for (int i = 0; i < LL_QDISC_CHAIN_MAX && node; i++) {
-		struct Qdisc *q = bpf_rdonly_cast((void *)node - node_offset,
+		struct Qdisc *q = bpf_rdonly_cast(ll_start_of(node, node_offset),
 						  bpf_core_type_id_kernel(struct Qdisc));
 
 		if (q->handle == handle) {

@@ -8,8 +8,10 @@
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/format.h"
-#include "cli/nearest.h"
+#include "cli/suggest.h"
 #include "cli/walk.h"
+#include "daemon/core/config_keys.h"
+#include "daemon/core/config_source.h"
 
 namespace lossless::cli {
 namespace {
@@ -18,12 +20,6 @@ constexpr const char* kFooter =
     "Exit codes: 0 done; 1 the request failed or the answer is no; 2 wrong command line; 3 no answer from "
     "losslessd.\n"
     "Environment: LOSSLESS_INSTANCE (instead of --instance), NO_COLOR. Manual: losslessctl(1).";
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const auto& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
-}
 
 void add_globals(CLI::App& root, GlobalOptions& options) {
   root.add_option("--instance", options.instance, "Instance of losslessd (default)")->type_name("NAME");
@@ -60,8 +56,8 @@ std::expected<void, Failure> check_words(const CLI::App& root, const std::vector
   const auto names = command_names(*at.command);
   if (at.unknown) {
     return usage_failure(fmt::format("unknown command '{}'{} ({}: {})", printable(*at.unknown),
-                                     did_you_mean(*at.unknown, names), full_name(*at.command),
-                                     joined(names)));
+                                     did_you_mean(*at.unknown, {names.begin(), names.end()}),
+                                     full_name(*at.command), joined(names)));
   }
   if (!names.empty() && at.pending == nullptr && !asks_for_help(args)) {
     return usage_failure(fmt::format("{}: which command? {}", full_name(*at.command), joined(names)));
@@ -81,21 +77,18 @@ std::string option_hint(const CLI::App& root, const std::vector<std::string>& ar
   for (const auto& word : args) {
     const std::string name = word.substr(0, word.find('='));
     if (name.starts_with("--") && std::find(known.begin(), known.end(), name) == known.end()) {
-      return did_you_mean(name, known);
+      return did_you_mean(name, {known.begin(), known.end()});
     }
   }
   return "";
 }
 
+// The rule is the configuration's: the name becomes a part of paths.
 std::expected<void, Failure> check_instance(const std::string& name) {
-  const bool good =
-      !name.empty() && name != "." && name != ".." && std::all_of(name.begin(), name.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-               c == '_' || c == '.';
-      });
-  if (good) return {};
-  return usage_failure(
-      fmt::format("instance '{}': allowed are letters, digits, '-', '_' and '.'", printable(name)));
+  const auto rows = keys<Config>();
+  const auto row = std::ranges::find(rows, "instance", &Key<Config>::name);
+  if (row == rows.end() || apply_rule(row->rule, Scalar(name))) return {};
+  return usage_failure(fmt::format("instance '{}'; allowed: {}", printable(name), allowed(row->rule)));
 }
 
 // The command line as a chosen action, or how it ended without one (help, version: exit code 0).

@@ -18,6 +18,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cli/suggest.h"
+
 namespace lossless::cli {
 namespace {
 
@@ -39,17 +41,12 @@ std::string group_name(gid_t gid) {
   return found != nullptr ? found->gr_name : std::to_string(gid);
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const auto& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
-}
-
 Failure not_running(const Target& target, std::string_view why) {
   std::string message = fmt::format(
       "losslessd is not running for instance '{}' ({} {}); start it with `losslessd --config FILE`",
       target.instance, why, target.socket);
-  const auto others = instances_with_socket(target.run_dir);
+  auto others = instances_with_socket(target.run_dir);
+  std::erase(others, target.instance);
   if (!others.empty()) message += "; instances with a socket: " + joined(others);
   return {std::string(kNotRunning), message, kUnreachable};
 }

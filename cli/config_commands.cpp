@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/format.h"
 #include "daemon/core/config.h"
+#include "daemon/core/config_source.h"
 
 namespace lossless::cli {
 namespace {

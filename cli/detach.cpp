@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/format.h"
 #include "cli/offline_io.h"
+#include "cli/suggest.h"
+#include "daemon/core/config_source.h"
 
 namespace lossless::cli {
 namespace {
@@ -17,9 +18,7 @@ struct Arguments {
 
 std::string detached_text(const v1::DetachReply& reply, const Style&) {
   if (reply.detached().empty()) return "nothing was attached\n";
-  std::string names;
-  for (const auto& port : reply.detached()) names += (names.empty() ? "" : ", ") + printable(port);
-  return "detached " + names + '\n';
+  return "detached " + printable(joined(reply.detached())) + '\n';
 }
 
 Outcome without_daemon(Context& context, const Arguments& args) {

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+
+#include "daemon/core/config_source.h"
 
 namespace lossless::cli {
 namespace {
@@ -50,26 +53,23 @@ std::string format_uptime(std::uint64_t ms) {
   return s < 86400 ? clock : fmt::format("{}d {}", s / 86400, clock);
 }
 
-std::string printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = '?';
-  }
-  return out;
-}
-
 std::string json_string(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text.front());
+    if (byte == '"' || byte == '\\') {
+      out.append("\\").append(text.substr(0, 1));
+      text.remove_prefix(1);
     } else if (byte < 0x20) {
       out += fmt::format("\\u{:04x}", byte);
+      text.remove_prefix(1);
     } else {
-      out += c;
+      // As far as nothing needs an escape; what isn't UTF-8 would break the document.
+      const auto special = std::ranges::find_if(
+          text, [](char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; });
+      const auto size = static_cast<std::size_t>(special - text.begin());
+      out += printable(text.substr(0, size));
+      text.remove_prefix(size);
     }
   }
   return out + '"';

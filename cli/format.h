@@ -24,10 +24,7 @@ std::string format_probability(double p);
 // 93784000 -> "1d 02:03:04"; below a day "02:03:04".
 std::string format_uptime(std::uint64_t ms);
 
-// Control characters become '?', so that no name or message can drive the terminal.
-std::string printable(std::string_view text);
-
-// A JSON string literal with its quotes (RFC 8259 section 7).
+// A JSON string literal with its quotes (RFC 8259 section 7); bytes that are no UTF-8 become '?'.
 std::string json_string(std::string_view text);
 
 }  // namespace lossless::cli

@@ -2,78 +2,82 @@
 // `losslessctl set ecn IF TC KEY=VALUE...`.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <set>
 
 #include "cli/commands.h"
-#include "cli/nearest.h"
-#include "daemon/core/units.h"
+#include "cli/suggest.h"
+#include "daemon/core/config_keys.h"
+#include "daemon/core/config_source.h"
 
 namespace lossless::cli {
 namespace {
 
-const std::vector<std::string> kKeys{"kmin", "kmax", "pmax", "ewma", "enabled"};
-constexpr std::string_view kKeyList = "kmin, kmax, pmax, ewma, enabled";
+const std::vector<std::string_view> kKeys{"kmin", "kmax", "pmax", "ewma", "enabled"};
 
-std::unexpected<Failure> bad_value(std::string_view key, std::string_view value, std::string_view fault) {
-  return usage_failure(fmt::format("{}: '{}' {}", key, value, fault));
+// The whole of `text` as a number, or nothing.
+template <class Number>
+std::optional<Number> number(std::string_view text) {
+  Number value{};
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || at != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
-std::expected<std::uint64_t, Failure> size_value(std::string_view key, std::string_view value) {
-  const auto bytes = parse_size(value);
-  if (!bytes) return bad_value(key, value, bytes.error());
-  return *bytes;
-}
-
-// 0.2 or 20%. The range is losslessd's business too; here it catches 20 for 20%.
-std::expected<double, Failure> probability_value(std::string_view key, std::string_view value) {
-  const bool percent = value.ends_with('%');
-  const std::string_view digits = value.substr(0, value.size() - (percent ? 1 : 0));
-  double p = 0;
-  const auto [at, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), p, std::chars_format::fixed);
-  if (percent) p /= 100;
-  if (error != std::errc{} || at != digits.data() + digits.size() || !std::isfinite(p) || p <= 0 || p > 1) {
-    return bad_value(key, value,
-                     "is not allowed; allowed is more than 0 up to 1, or a percentage such as 20%");
+// What a configuration file would hold for this word: sizes as strings, 20% as 0.2, off as 0.
+std::optional<Scalar> as_scalar(Rule::Type type, std::string_view word) {
+  switch (type) {
+    case Rule::Type::Probability: {
+      const bool percent = word.ends_with('%');
+      if (percent) word.remove_suffix(1);
+      const auto p = number<double>(word);
+      return p ? std::optional<Scalar>(percent ? *p / 100 : *p) : std::nullopt;
+    }
+    case Rule::Type::Integer: {
+      const auto n = number<std::int64_t>(word == "off" ? "0" : word);
+      return n ? std::optional<Scalar>(*n) : std::nullopt;
+    }
+    default:
+      return std::string(word);
   }
-  return p;
 }
 
-std::expected<unsigned, Failure> shift_value(std::string_view key, std::string_view value) {
-  if (value == "off") return 0U;
-  unsigned n = 0;
-  const auto [at, error] = std::from_chars(value.data(), value.data() + value.size(), n);
-  if (error != std::errc{} || at != value.data() + value.size() || n > 15) {
-    return bad_value(key, value,
-                     "is not allowed; allowed is 0 or off (instantaneous depth), or 1 to 15 (weight 2^-n)");
+// Ranges and units are those of the file's keys; there they stand once.
+std::expected<Scalar, Failure> read_value(std::string_view key, std::string_view word) {
+  const auto rows = keys<EcnConfig>();
+  const auto row = std::ranges::find(rows, key, &Key<EcnConfig>::name);
+  if (row == rows.end()) {
+    return usage_failure(fmt::format("unknown setting '{}'{} (settings are {})", printable(key),
+                                     did_you_mean(key, kKeys), joined(kKeys)));
   }
-  return n;
-}
-
-std::expected<bool, Failure> switch_value(std::string_view key, std::string_view value) {
-  if (value == "on") return true;
-  if (value == "off") return false;
-  return bad_value(key, value, "is not allowed; allowed are on and off");
-}
-
-// Puts the parsed value into the request, or passes the failure on.
-template <class T, class Put>
-std::expected<void, Failure> store(const std::expected<T, Failure>& value, Put put) {
-  if (!value) return std::unexpected(value.error());
-  put(*value);
-  return {};
-}
-
-std::expected<void, Failure> apply(v1::SetEcnRequest& r, std::string_view key, std::string_view value) {
-  if (key == "kmin") return store(size_value(key, value), [&r](std::uint64_t v) { r.set_kmin_bytes(v); });
-  if (key == "kmax") return store(size_value(key, value), [&r](std::uint64_t v) { r.set_kmax_bytes(v); });
-  if (key == "pmax") return store(probability_value(key, value), [&r](double v) { r.set_pmax(v); });
-  if (key == "ewma") return store(shift_value(key, value), [&r](unsigned v) { r.set_ewma_shift(v); });
-  if (key == "enabled") return store(switch_value(key, value), [&r](bool v) { r.set_enabled(v); });
+  const auto scalar = as_scalar(row->rule.type, word);
+  const auto value =
+      scalar ? apply_rule(row->rule, *scalar) : std::unexpected(std::string("is not a number"));
+  if (value) return *value;
   return usage_failure(
-      fmt::format("unknown setting '{}'{} (settings are {})", key, did_you_mean(key, kKeys), kKeyList));
+      fmt::format("{}: '{}' {}; allowed: {}", key, printable(word), value.error(), allowed(row->rule)));
+}
+
+std::expected<void, Failure> put(v1::SetEcnRequest& r, std::string_view key, std::string_view word) {
+  if (key == "enabled") {
+    if (word != "on" && word != "off") {
+      return usage_failure(fmt::format("enabled: '{}' is neither; allowed: on, off", printable(word)));
+    }
+    r.set_enabled(word == "on");
+    return {};
+  }
+  const auto value = read_value(key, word);
+  if (!value) return std::unexpected(value.error());
+  if (key == "pmax") {
+    r.set_pmax(std::get<double>(*value));
+    return {};
+  }
+  const auto n = static_cast<std::uint64_t>(std::get<std::int64_t>(*value));
+  if (key == "kmin") r.set_kmin_bytes(n);
+  if (key == "kmax") r.set_kmax_bytes(n);
+  if (key == "ewma") r.set_ewma_shift(static_cast<unsigned>(n));
+  return {};
 }
 
 }  // namespace
@@ -87,15 +91,16 @@ std::expected<v1::SetEcnRequest, Failure> parse_ecn_settings(const std::string& 
   for (const auto& setting : settings) {
     const auto equals = setting.find('=');
     if (equals == std::string::npos) {
-      return usage_failure(fmt::format("'{}' is not KEY=VALUE; settings are {}", setting, kKeyList));
+      return usage_failure(
+          fmt::format("'{}' is not KEY=VALUE; settings are {}", printable(setting), joined(kKeys)));
     }
     const std::string key = setting.substr(0, equals);
-    if (!given.insert(key).second) return usage_failure(fmt::format("'{}' is given twice", key));
-    if (const auto done = apply(request, key, std::string_view(setting).substr(equals + 1)); !done) {
+    if (!given.insert(key).second) return usage_failure(fmt::format("'{}' is given twice", printable(key)));
+    if (const auto done = put(request, key, std::string_view(setting).substr(equals + 1)); !done) {
       return std::unexpected(done.error());
     }
   }
-  if (given.empty()) return usage_failure(fmt::format("nothing to set; settings are {}", kKeyList));
+  if (given.empty()) return usage_failure(fmt::format("nothing to set; settings are {}", joined(kKeys)));
   return request;
 }
 

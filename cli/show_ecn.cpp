@@ -43,11 +43,11 @@ std::string ecn_text(const v1::ListEcnReply& reply, const Style& style) {
                {"NOT-IP", "packets seen"},
                {"NO-DEPTH", "packets seen"},
                {"ALL", "selected by WRED"},
-               {"MARKED", "selected"},
-               {"DROPPED", "selected"},
+               {"MARKED", "selected by WRED"},
+               {"DROPPED", "selected by WRED"},
                {"WAS-CE", "selected by WRED"},
-               {"SPARED", "selected"},
-               {"FAILED", "selected"}});
+               {"SPARED", "selected by WRED"},
+               {"FAILED", "selected by WRED"}});
   for (const auto& e : reply.queues()) {
     std::vector<Cell> row{text_cell(e.port()), number_cell(e.tc()),
                           text_cell(e.lossless() ? "lossless" : "lossy")};

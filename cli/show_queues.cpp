@@ -34,6 +34,7 @@ double per_second(std::uint64_t before, std::uint64_t now, double seconds) {
 }
 
 std::expected<std::chrono::milliseconds, Failure> parse_interval(const std::string& text) {
+  if (text == "true") return std::chrono::seconds(2);  // a flag without a value
   double seconds = 0;
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, seconds);
@@ -165,7 +166,7 @@ void add_show_queues(CLI::App& show, Action& action) {
   command->add_option("IF", options->port, "Only this port");
   // A flag, so that `--watch eth0` doesn't take the port for the interval; SECONDS only after '='.
   auto* interval =
-      command->add_flag("--watch{2}", options->interval, "Live view with rates, again every SECONDS (2)")
+      command->add_flag("--watch", options->interval, "Live view with rates, again every SECONDS (2)")
           ->type_name("[=SECONDS]");
   command->add_option("--count", options->count, "End the live view after so many polls")
       ->needs(interval)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/format.h"
+#include "daemon/core/config_source.h"
 
 namespace lossless::cli {
 namespace {

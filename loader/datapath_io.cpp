@@ -188,6 +188,17 @@ bool Datapath::is_attached(unsigned ifindex) const {
   });
 }
 
+std::string Datapath::other_owner(unsigned ifindex) const {
+  for (const std::string& name : list_instances()) {
+    const Pins pins(name);
+    const std::optional<ll_meta> meta = name == pins_.instance ? std::nullopt : read_meta(pins.maps);
+    if (!meta || meta->netns != current_netns()) continue;
+    for (const Hook hook : kHooks)
+      if (live_ifindex({ifindex, hook, pins.link(ifindex, hook)}) == ifindex) return name;
+  }
+  return {};
+}
+
 std::vector<unsigned> Datapath::linked() const {
   std::set<unsigned> all;
   for (const LinkPin& pin : list_links(pins_)) all.insert(pin.ifindex);
@@ -203,11 +214,6 @@ Status Datapath::commit() {
   return {};
 }
 
-Status Datapath::detach_all() {
-  for (const std::string& dir : {pins_.links, pins_.maps_next, pins_.maps, pins_.root})
-    if (auto gone = remove_dir(dir); !gone) return gone;
-  rmdir((std::string(kBpffs) + "/lossless").c_str());  // stays while other instances are there
-  return {};
-}
+Status Datapath::detach_all() { return remove_instance(pins_); }
 
 }  // namespace lossless

@@ -45,6 +45,8 @@ class Datapath {
   Datapath& operator=(Datapath&&) noexcept;
   ~Datapath();  // leaves everything that is pinned in place
 
+  // Name of another instance that manages this interface, empty when none does.
+  std::string other_owner(unsigned ifindex) const;
   // Attaches both hooks, egress first, or exchanges the programs of links that are there. Programs of
   // others on the port stay. The port's rows must be in the maps before.
   Status attach(unsigned ifindex);

@@ -23,6 +23,8 @@ bool is_bpffs(const char* path) {
   return statfs(path, &fs) == 0 && fs.f_type == BPF_FS_MAGIC;
 }
 
+std::string all_instances() { return std::string(kBpffs) + "/lossless"; }
+
 Status make_dir(const std::string& path) {
   if (mkdir(path.c_str(), 0700) && errno != EEXIST) return fail_errno("cannot create " + path, errno);
   return {};
@@ -30,8 +32,9 @@ Status make_dir(const std::string& path) {
 
 }  // namespace
 
-Pins::Pins(const std::string& instance)
-    : root(std::string(kBpffs) + "/lossless/" + instance),
+Pins::Pins(const std::string& name)
+    : instance(name),
+      root(all_instances() + "/" + name),
       maps(root + "/maps"),
       maps_next(root + "/maps_next"),
       links(root + "/links") {}
@@ -48,7 +51,7 @@ Result<bool> ensure_bpffs() {
 }
 
 Status make_dirs(const Pins& pins, const std::string& maps_dir) {
-  for (const std::string& dir : {std::string(kBpffs) + "/lossless", pins.root, maps_dir, pins.links})
+  for (const std::string& dir : {all_instances(), pins.root, maps_dir, pins.links})
     if (auto made = make_dir(dir); !made) return made;
   return {};
 }
@@ -62,6 +65,8 @@ std::vector<std::string> list_dir(const std::string& path) {
     if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
   return names;
 }
+
+std::vector<std::string> list_instances() { return list_dir(all_instances()); }
 
 std::vector<LinkPin> list_links(const Pins& pins) {
   std::vector<LinkPin> found;
@@ -80,6 +85,13 @@ Status remove_dir(const std::string& path) {
     if (const std::string pin = path + "/" + name; unlink(pin.c_str()) && errno != ENOENT)
       return fail_errno("cannot remove " + pin, errno);
   if (rmdir(path.c_str()) && errno != ENOENT) return fail_errno("cannot remove " + path, errno);
+  return {};
+}
+
+Status remove_instance(const Pins& pins) {
+  for (const std::string& dir : {pins.links, pins.maps_next, pins.maps, pins.root})
+    if (auto gone = remove_dir(dir); !gone) return gone;
+  rmdir(all_instances().c_str());  // stays while other instances are there
   return {};
 }
 

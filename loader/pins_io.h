@@ -15,13 +15,17 @@ enum class Hook { Ingress, Egress };
 inline constexpr Hook kHooks[] = {Hook::Egress, Hook::Ingress};
 
 struct Pins {
-  explicit Pins(const std::string& instance);
+  explicit Pins(const std::string& name);
+  std::string instance;
   std::string root;       // …/lossless/<instance>
   std::string maps;       // maps of the running datapath
   std::string maps_next;  // maps of a datapath with another ABI, until it has taken over
   std::string links;
   std::string link(unsigned ifindex, Hook hook) const;
 };
+
+// Instances that have pins.
+std::vector<std::string> list_instances();
 
 struct LinkPin {
   unsigned ifindex;
@@ -37,5 +41,7 @@ std::vector<LinkPin> list_links(const Pins& pins);
 std::vector<std::string> list_dir(const std::string& path);
 // Unpins a folder of pins, and the folder; absent is fine.
 Status remove_dir(const std::string& path);
+// Unpins all that an instance has, links first.
+Status remove_instance(const Pins& pins);
 
 }  // namespace lossless

@@ -58,25 +58,14 @@ bool valid_ifname(std::string_view s) {
   return !s.empty() && s.size() <= kMaxIfname && s != "." && s != ".." && std::ranges::none_of(s, bad);
 }
 
-constexpr Rule integer(std::int64_t min, std::int64_t max) {
-  return {.type = Rule::Type::Integer, .min = min, .max = max};
-}
-constexpr Rule size(std::int64_t min, std::int64_t max) {
-  return {.type = Rule::Type::Size, .min = min, .max = max};
-}
-constexpr Rule choice(std::span<const std::string_view> choices) {
-  return {.type = Rule::Type::Choice, .choices = choices};
-}
-constexpr Rule text(bool (*valid)(std::string_view), std::string_view form) {
-  return {.type = Rule::Type::Text, .valid = valid, .form = form};
-}
-constexpr Rule kBool{.type = Rule::Type::Bool};
-constexpr Rule kMode{.type = Rule::Type::Mode};
-constexpr Rule kProbability{.type = Rule::Type::Probability};
-constexpr Rule kRate{.type = Rule::Type::Rate, .min = kMinRate, .max = kMaxRate};
-constexpr Rule kKmin = size(0, kMaxLimit);
-constexpr Rule kEwma = integer(0, 15);
-constexpr Rule kUser = text(valid_user, "a name or number of 1 to 32 letters, digits, '_', '-' and '.'");
+constexpr Rule integer(std::int64_t min, std::int64_t max) { return Rule(Rule::Type::Integer, min, max); }
+constexpr Rule kBool(Rule::Type::Bool);
+constexpr Rule kMode(Rule::Type::Mode);
+constexpr Rule kProbability(Rule::Type::Probability);
+constexpr Rule kRate(Rule::Type::Rate, kMinRate, kMaxRate);
+constexpr Rule kLimit(Rule::Type::Size, kMinLimit, kMaxLimit);
+constexpr Rule kThreshold(Rule::Type::Size, 0, kMaxLimit);
+constexpr Rule kUser(valid_user, "a name or number of 1 to 32 letters, digits, '_', '-' and '.'");
 
 template <class T, class M>
 void store(M T::* member, T& object, const Scalar& value) {
@@ -105,36 +94,36 @@ constexpr Key<T> row(std::string_view name, Rule rule, bool (*used)(const T&) = 
 bool is_wrr(const QueueConfig& q) { return q.schedule == Schedule::Wrr; }
 
 constexpr std::array kTopKeys{
-    row<Config, &Config::instance>("instance", text(valid_instance, "1 to 32 of a-z, 0-9, '_' and '-'")),
+    row<Config, &Config::instance>("instance", Rule(valid_instance, "1 to 32 of a-z, 0-9, '_' and '-'")),
 };
 constexpr std::array kApiKeys{
     row<ApiConfig, &ApiConfig::socket>(
-        "socket", text(valid_socket, "an absolute path of a file, at most 107 bytes, no control characters")),
+        "socket", Rule(valid_socket, "an absolute path of a file, at most 107 bytes, no control characters")),
     row<ApiConfig, &ApiConfig::owner>("owner", kUser),
     row<ApiConfig, &ApiConfig::group>("group", kUser),
     row<ApiConfig, &ApiConfig::mode>("mode", kMode),
 };
 constexpr std::array kPortKeys{
     row<PortConfig, &PortConfig::name>(
-        "name", text(valid_ifname,
+        "name", Rule(valid_ifname,
                      "an interface name of 1 to 15 bytes without '/', ':', '%', white space or "
                      "control characters, not \".\" or \"..\"")),
     row<PortConfig, &PortConfig::rate_bps>("rate", kRate),
-    row<PortConfig, &PortConfig::trust>("trust", choice(kTrusts)),
+    row<PortConfig, &PortConfig::trust>("trust", Rule(kTrusts)),
     row<PortConfig, &PortConfig::priority>("priority", integer(0, kTcs - 1)),
 };
 constexpr std::array kQueueKeys{
     row<QueueConfig, &QueueConfig::lossless>("lossless", kBool),
-    row<QueueConfig, &QueueConfig::schedule>("schedule", choice(kSchedules)),
+    row<QueueConfig, &QueueConfig::schedule>("schedule", Rule(kSchedules)),
     row<QueueConfig, &QueueConfig::group>("group", integer(1, 2), is_wrr),
     row<QueueConfig, &QueueConfig::weight>("weight", integer(1, 100), is_wrr),
-    row<QueueConfig, &QueueConfig::limit_bytes>("limit", size(kMinLimit, kMaxLimit)),
+    row<QueueConfig, &QueueConfig::limit_bytes>("limit", kLimit),
 };
 constexpr std::array kEcnKeys{
-    row<EcnConfig, &EcnConfig::kmin_bytes>("kmin", kKmin),
-    row<EcnConfig, &EcnConfig::kmax_bytes>("kmax", kKmin),
+    row<EcnConfig, &EcnConfig::kmin_bytes>("kmin", kThreshold),
+    row<EcnConfig, &EcnConfig::kmax_bytes>("kmax", kThreshold),
     row<EcnConfig, &EcnConfig::pmax>("pmax", kProbability),
-    row<EcnConfig, &EcnConfig::ewma_shift>("ewma", kEwma),
+    row<EcnConfig, &EcnConfig::ewma_shift>("ewma", integer(0, 15)),
 };
 constexpr std::array<MapKey, 3> kMapKeys{{
     {"dot1p_tc", kTcs, kTcs - 1, true, [](PriorityMaps& m) -> std::span<std::uint8_t> { return m.dot1p_tc; }},

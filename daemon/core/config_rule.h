@@ -21,9 +21,15 @@ struct Rule {
   Type type = Type::Bool;
   std::int64_t min = 0;  // Integer; Size in bytes; Rate in bit/s, and 0 besides
   std::int64_t max = 0;
-  std::span<const std::string_view> choices = {};  // Choice
-  bool (*valid)(std::string_view) = nullptr;       // Text
-  std::string_view form = {};                      // Text: what is allowed, in words
+  std::span<const std::string_view> choices;  // Choice
+  bool (*valid)(std::string_view) = nullptr;  // Text
+  std::string_view form;                      // Text: what is allowed, in words
+
+  constexpr explicit Rule(Type of, std::int64_t lowest = 0, std::int64_t highest = 0)
+      : type(of), min(lowest), max(highest) {}
+  constexpr explicit Rule(std::span<const std::string_view> names) : type(Type::Choice), choices(names) {}
+  constexpr Rule(bool (*check)(std::string_view), std::string_view words)
+      : type(Type::Text), valid(check), form(words) {}
 };
 
 // What is allowed, in words: "an integer from 1 to 100".

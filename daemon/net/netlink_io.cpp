@@ -42,6 +42,8 @@ int on_error(sockaddr_nl*, nlmsgerr* error, void* arg) {
 
 int on_ack(nl_msg*, void*) { return NL_STOP; }
 
+int on_valid_sequence(nl_msg*, void*) { return NL_OK; }
+
 int on_valid(nl_msg* msg, void* arg) {
   auto* reply = static_cast<Reply*>(arg);
   if (reply->each) (*reply->each)(nlmsg_hdr(msg));
@@ -126,7 +128,6 @@ Status Netlink::subscribe(std::initializer_list<int> groups) {
   for (const int group : groups)
     if (const int error = nl_socket_add_membership(socket_.get(), group))
       return fail("cannot subscribe to netlink group " + std::to_string(group) + ": " + nl_geterror(error));
-  nl_socket_disable_seq_check(socket_.get());
   if (const int error = nl_socket_set_nonblocking(socket_.get()))
     return fail(std::string("netlink socket: ") + nl_geterror(error));
   return {};
@@ -135,6 +136,8 @@ Status Netlink::subscribe(std::initializer_list<int> groups) {
 bool Netlink::read_events(const std::function<void(nlmsghdr*)>& each) {
   Reply reply{.error = 0, .words = kernel_words_.get(), .each = &each};
   const Callbacks callbacks = make_callbacks(reply);
+  // Events answer nothing, so their sequence numbers follow nothing.
+  nl_cb_set(callbacks.get(), NL_CB_SEQ_CHECK, NL_CB_CUSTOM, on_valid_sequence, nullptr);
   for (;;) {
     const int got = nl_recvmsgs(socket_.get(), callbacks.get());
     if (got == -NLE_AGAIN) return true;

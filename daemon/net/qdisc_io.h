@@ -34,6 +34,8 @@ const QdiscInfo* find_root(const std::vector<QdiscInfo>& qdiscs, int ifindex);
 const QdiscInfo* find_leaf(const std::vector<QdiscInfo>& qdiscs, int ifindex, unsigned tc);
 // True for a root that losslessd made.
 bool is_ours(const QdiscInfo& root);
+// True when root and all leaves are there.
+bool has_tree(const std::vector<QdiscInfo>& qdiscs, int ifindex);
 // True for a root that somebody configured by hand, and that must not be touched.
 bool is_foreign(const QdiscInfo& root);
 

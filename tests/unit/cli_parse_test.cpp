@@ -5,7 +5,7 @@
 #include "cli/app.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
-#include "cli/nearest.h"
+#include "cli/suggest.h"
 #include "cli/walk.h"
 
 namespace lossless::cli {
@@ -43,8 +43,8 @@ TEST(CliSetEcn, FaultsNameTheValueAndWhatIsAllowed) {
             "unknown setting 'kmn'; did you mean 'kmin'? (settings are kmin, kmax, pmax, ewma, enabled)");
   EXPECT_EQ(fault({"kmin"}), "'kmin' is not KEY=VALUE; settings are kmin, kmax, pmax, ewma, enabled");
   EXPECT_EQ(fault({"kmin=1", "kmin=2"}), "'kmin' is given twice");
-  EXPECT_EQ(fault({"enabled=yes"}), "enabled: 'yes' is not allowed; allowed are on and off");
-  EXPECT_TRUE(fault({"kmin=5XB"}).starts_with("kmin: '5XB' has an unknown unit")) << fault({"kmin=5XB"});
+  EXPECT_EQ(fault({"enabled=yes"}), "enabled: 'yes' is neither; allowed: on, off");
+  EXPECT_TRUE(fault({"kmin=5XB"}).starts_with("kmin: '5XB' has no known unit")) << fault({"kmin=5XB"});
   EXPECT_TRUE(fault({"kmax="}).starts_with("kmax: ''")) << fault({"kmax="});
   for (const char* bad :
        {"pmax=0", "pmax=1.01", "pmax=20", "pmax=-1", "pmax=nan", "pmax=inf", "pmax=", "pmax=%", "pmax=1x"}) {
@@ -52,19 +52,21 @@ TEST(CliSetEcn, FaultsNameTheValueAndWhatIsAllowed) {
   }
   for (const char* bad : {"ewma=16", "ewma=-1", "ewma=", "ewma=4 ", "ewma=99999999999999"}) {
     EXPECT_TRUE(fault({bad}).starts_with("ewma: ")) << bad;
+    EXPECT_TRUE(fault({bad}).ends_with("allowed: an integer from 0 to 15")) << fault({bad});
   }
   EXPECT_EQ(fault({}), "nothing to set; settings are kmin, kmax, pmax, ewma, enabled");
 }
 
-TEST(CliNearest, FindsTheWordMeant) {
-  const std::vector<std::string> words{"ports", "queues", "ecn", "priority-map", "capabilities", "version"};
-  EXPECT_EQ(nearest("prots", words), "ports");
-  EXPECT_EQ(nearest("que", words), "queues");
-  EXPECT_EQ(nearest("capabilites", words), "capabilities");
-  EXPECT_EQ(nearest("ecm", words), "ecn");
-  EXPECT_EQ(nearest("zzz", words), std::nullopt);
-  EXPECT_EQ(nearest("", words), std::nullopt);
-  EXPECT_EQ(nearest(std::string(100'000, 'p'), words), std::nullopt);
+TEST(CliSuggest, FindsTheWordMeant) {
+  const std::vector<std::string_view> words{"ports",        "queues",       "ecn",
+                                            "priority-map", "capabilities", "version"};
+  EXPECT_EQ(did_you_mean("prots", words), "; did you mean 'ports'?");
+  EXPECT_EQ(did_you_mean("que", words), "; did you mean 'queues'?");
+  EXPECT_EQ(did_you_mean("capabilites", words), "; did you mean 'capabilities'?");
+  EXPECT_EQ(did_you_mean("ecm", words), "; did you mean 'ecn'?");
+  EXPECT_EQ(did_you_mean("zzz", words), "");
+  EXPECT_EQ(did_you_mean("", words), "");
+  EXPECT_EQ(did_you_mean(std::string(100'000, 'p'), words), "");
 }
 
 class CliCompletion : public testing::Test {

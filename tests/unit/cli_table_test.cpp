@@ -54,13 +54,14 @@ TEST(CliFormat, ProbabilityAndUptime) {
 }
 
 TEST(CliFormat, ControlCharactersDoNotReachTheTerminal) {
-  EXPECT_EQ(printable("eth\x1b[31m0\n"), "eth?[31m0?");
-  EXPECT_EQ(printable("Größe"), "Größe");
+  EXPECT_EQ(text_cell("eth\x1b[31m0\n").text, "eth?[31m0?");
+  EXPECT_EQ(text_cell("Größe").text, "Größe");
 }
 
 TEST(CliFormat, JsonStrings) {
   EXPECT_EQ(json_string("a\"b\\c\n"), R"("a\"b\\c\u000a")");
   EXPECT_EQ(json_string(""), "\"\"");
+  EXPECT_EQ(json_string("Größe \xff"), "\"Größe ?\"");
 }
 
 Table small_table() {

@@ -304,6 +304,7 @@ lossless = 0
 mode = 1
 )");
   std::vector<std::string> places;
+  places.reserve(found.size());
   for (const std::string& e : found) places.push_back(e.substr(0, e.find(": ")));
   EXPECT_EQ(places, (std::vector<std::string>{"f:3:8", "f:6:17", "f:8:10", "f:10:10", "f:11:12", "f:13:8"}));
 }

@@ -171,7 +171,7 @@ queue.3.ecn = false
                        .ecn = EcnConfig{100'000, 400'000, 0.2, 4}};
   EXPECT_EQ(config.ports[1].queues[3], expected);
   expected.weight = 20;
-  expected.ecn->kmin_bytes = 50'000;
+  expected.ecn = EcnConfig{50'000, 400'000, 0.2, 4};
   EXPECT_EQ(config.ports[0].queues[3], expected);
   expected.weight = 50;
   expected.ecn.reset();
@@ -199,7 +199,7 @@ ecn = { kmin = 1, kmax = "2MB", pmax = 0.5 }
 name = "a"
 queue.3.limit = "4MB"
 )");
-  EXPECT_EQ(port.queues[3].ecn->kmax_bytes, 2'000'000U);
+  EXPECT_EQ(port.queues[3].ecn, (EcnConfig{1, 2'000'000, 0.5, 0}));
 }
 
 TEST(ConfigMerge, ScheduleChangesCarryShares) {

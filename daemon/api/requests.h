@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The API's calls as plain functions on the event loop's thread: request in, reply or gRPC status out.
+#pragma once
+
+#include <grpcpp/support/status.h>
+#include <lossless.pb.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "daemon/port/service.h"
+
+namespace lossless::api {
+
+// What the calls work on. Borrowed for the life of the server.
+struct Context {
+  port::PortService& ports;
+  std::string config_file;
+  bool adopted = false;
+  std::chrono::steady_clock::time_point started;
+  // Reads the file again and applies it; the daemon's SIGHUP does the same.
+  std::function<std::expected<std::vector<ConfigChange>, std::string>()> reload;
+  // Ends the daemon, with the datapath given back already.
+  std::function<void()> stop;
+};
+
+grpc::Status get_version(const Context&, const v1::GetVersionRequest&, v1::GetVersionReply&);
+grpc::Status list_ports(const Context&, const v1::ListPortsRequest&, v1::ListPortsReply&);
+grpc::Status list_queues(const Context&, const v1::ListQueuesRequest&, v1::ListQueuesReply&);
+grpc::Status list_ecn(const Context&, const v1::ListEcnRequest&, v1::ListEcnReply&);
+grpc::Status list_priority_maps(const Context&, const v1::ListPriorityMapsRequest&, v1::ListPriorityMapsReply&);
+grpc::Status get_capabilities(const Context&, const v1::GetCapabilitiesRequest&, v1::GetCapabilitiesReply&);
+grpc::Status set_ecn(const Context&, const v1::SetEcnRequest&, v1::SetEcnReply&);
+grpc::Status diff_config(const Context&, const v1::DiffConfigRequest&, v1::DiffConfigReply&);
+grpc::Status reload(const Context&, const v1::ReloadRequest&, v1::ReloadReply&);
+grpc::Status detach(const Context&, const v1::DetachRequest&, v1::DetachReply&);
+
+// All errors of a configuration file as one text, a line each.
+std::string join_errors(const ConfigErrors& errors);
+
+}  // namespace lossless::api

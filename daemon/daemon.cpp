@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/daemon.h"
+
+#include <spdlog/spdlog.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/signal_set.hpp>
+#include <asio/steady_timer.hpp>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "daemon/api/server_io.h"
+#include "loader/probe_io.h"
+#include "loader/run_dir_io.h"
+
+namespace lossless {
+namespace {
+
+using std::chrono::steady_clock;
+
+class Daemon {
+ public:
+  Daemon(Config config, std::string config_file) : wanted_(std::move(config)), config_file_(std::move(config_file)) {}
+
+  Status start();
+  void run();
+
+ private:
+  Status open_datapath();
+  Status open_events();
+  std::expected<std::vector<ConfigChange>, std::string> reload();
+  void wait_for_signal();
+  void wait_for_events();
+  void feed_watchdog();
+  void stop();
+
+  steady_clock::time_point started_ = steady_clock::now();
+  Config wanted_;
+  std::string config_file_;
+  asio::io_context loop_{1};
+  std::optional<InstanceLock> lock_;
+  std::optional<net::Netlink> netlink_;
+  std::optional<net::Netlink> events_;
+  std::optional<Datapath> datapath_;
+  std::optional<port::PortService> ports_;
+  std::optional<api::Context> context_;
+  std::optional<api::Server> server_;
+  std::optional<asio::posix::stream_descriptor> event_fd_;
+  asio::signal_set signals_{loop_, SIGTERM, SIGINT, SIGHUP};
+  asio::steady_timer watchdog_{loop_};
+  std::thread stopper_;
+};
+
+Status Daemon::open_datapath() {
+  auto datapath = Datapath::open(wanted_.instance, LL_VERSION);
+  if (!datapath) {
+    // The kernel's own words about a program it cannot run are of little use to a person.
+    const Status kernel = require_kernel();
+    return kernel ? fail(datapath.error()) : kernel;
+  }
+  datapath_.emplace(std::move(*datapath));
+  return {};
+}
+
+Status Daemon::open_events() {
+  auto events = net::Netlink::open();
+  if (!events) return std::unexpected(events.error());
+  events_.emplace(std::move(*events));
+  if (auto ok = events_->subscribe({RTNLGRP_LINK, RTNLGRP_TC}); !ok) return ok;
+  event_fd_.emplace(loop_, dup(events_->fd()));
+  return {};
+}
+
+Status Daemon::start() {
+  auto lock = InstanceLock::take(wanted_.instance);
+  if (!lock) return std::unexpected(lock.error());
+  lock_.emplace(std::move(*lock));
+  auto netlink = net::Netlink::open();
+  if (!netlink) return std::unexpected(netlink.error());
+  netlink_.emplace(std::move(*netlink));
+  if (auto ok = open_datapath(); !ok) return ok;
+  // Before the first look at the interfaces, so that no change is missed in between.
+  if (auto ok = open_events(); !ok) return ok;
+
+  const bool adopted = datapath_->origin() == Datapath::Origin::Adopted;
+  ports_.emplace(*netlink_, *datapath_);
+  context_.emplace(api::Context{.ports = *ports_,
+                                .config_file = config_file_,
+                                .adopted = adopted,
+                                .started = started_,
+                                .reload = [this] { return reload(); },
+                                .stop = [this] { stop(); }});
+  auto server = api::Server::listen(wanted_.api, loop_, *context_);
+  if (!server) return std::unexpected(server.error());
+  server_.emplace(std::move(*server));
+  if (auto ok = ports_->configure(wanted_); !ok) return ok;
+  return ports_->finish_start();
+}
+
+void Daemon::run() {
+  wait_for_signal();
+  wait_for_events();
+  feed_watchdog();
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - started_);
+  spdlog::info("losslessd {} ready in {} ms: instance {}, {} ports, {}", LL_VERSION, took.count(), wanted_.instance,
+               ports_->ports().size(), context_->adopted ? "datapath adopted" : "datapath loaded");
+  sd_notify(0, "READY=1");
+  loop_.run();
+  if (stopper_.joinable()) stopper_.join();
+}
+
+std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
+  const auto file = load_config(config_file_);
+  if (!file) return fail(api::join_errors(file.error()));
+  const Config& running = ports_->running();
+  if (file->instance != running.instance || file->api != running.api)
+    return fail(config_file_ + ": instance and api cannot change while losslessd runs; restart it for that");
+  auto changes = diff_config(running, *file);
+  if (auto ok = ports_->configure(*file); !ok) return fail(ok.error());
+  spdlog::info("reloaded {}: {} changes", config_file_, changes.size());
+  for (const ConfigChange& change : changes) spdlog::info("  {}: {} -> {}", change.path, change.from, change.to);
+  return changes;
+}
+
+void Daemon::wait_for_signal() {
+  signals_.async_wait([this](const asio::error_code& error, int signal) {
+    if (error) return;
+    if (signal != SIGHUP) {
+      spdlog::info("signal {}: ending, the datapath stays", signal);
+      return stop();
+    }
+    sd_notify(0, "RELOADING=1");
+    if (const auto done = reload(); !done) spdlog::error("not reloaded: {}", done.error());
+    sd_notify(0, "READY=1");
+    wait_for_signal();
+  });
+}
+
+void Daemon::wait_for_events() {
+  event_fd_->async_wait(asio::posix::stream_descriptor::wait_read, [this](const asio::error_code& error) {
+    if (error) return;
+    if (!events_->read_events([](nlmsghdr*) {})) spdlog::warn("netlink events were lost; looking at everything anew");
+    if (auto ok = ports_->reconcile(); !ok) spdlog::error("{}", ok.error());
+    wait_for_events();
+  });
+}
+
+// Twice in each period that systemd allows; without systemd this does nothing.
+void Daemon::feed_watchdog() {
+  std::uint64_t period_us = 0;
+  if (sd_watchdog_enabled(0, &period_us) <= 0) return;
+  sd_notify(0, "WATCHDOG=1");
+  watchdog_.expires_after(std::chrono::microseconds(period_us / 2));
+  watchdog_.async_wait([this](const asio::error_code& error) {
+    if (!error) feed_watchdog();
+  });
+}
+
+// The server ends on a thread of its own, since calls under way are answered by this loop.
+void Daemon::stop() {
+  if (stopper_.joinable()) return;
+  sd_notify(0, "STOPPING=1");
+  stopper_ = std::thread([this] {
+    server_->shutdown();
+    loop_.stop();
+  });
+}
+
+}  // namespace
+
+Status run_daemon(const Config& config, const std::string& config_file) {
+  Daemon daemon(config, config_file);
+  if (auto started = daemon.start(); !started) return started;
+  daemon.run();
+  return {};
+}
+
+}  // namespace lossless

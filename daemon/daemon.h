@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// losslessd as one object: start, run until told to stop, leave the datapath in place.
+#pragma once
+
+#include <string>
+
+#include "daemon/core/config.h"
+#include "loader/result.h"
+
+namespace lossless {
+
+// Runs the daemon on `config`, which was read from `config_file`. Returns when it was told to end
+// (SIGTERM, SIGINT, detach of everything), or with the reason why it could not start.
+Status run_daemon(const Config& config, const std::string& config_file);
+
+}  // namespace lossless

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/net/detach_io.h"
+
+#include <bpf/bpf.h>
+#include <net/if.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <set>
+
+#include "bpf/abi.h"
+#include "daemon/net/qdisc_io.h"
+#include "loader/datapath_io.h"
+#include "loader/pins_io.h"
+#include "loader/run_dir_io.h"
+
+namespace lossless::net {
+namespace {
+
+// Interfaces of the instance: those in its map, and those with a link.
+std::set<unsigned> interfaces_of(const Pins& pins) {
+  std::set<unsigned> all;
+  const Fd map(bpf_obj_get((pins.maps + "/ports").c_str()));
+  if (map)
+    for (const std::uint32_t ifindex : Map<std::uint32_t, ll_port>(map.get()).keys()) all.insert(ifindex);
+  for (const LinkPin& pin : list_links(pins)) all.insert(pin.ifindex);
+  return all;
+}
+
+Status check_namespace(const Pins& pins) {
+  for (const LinkPin& pin : list_links(pins)) {
+    const unsigned live = live_ifindex(pin);
+    std::array<char, IF_NAMESIZE> name{};
+    if (live != 0 && !if_indextoname(live, name.data()))
+      return fail("instance lives in another network namespace; name it with --netns");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> detach_instance(const std::string& instance) {
+  const Pins pins(instance);
+  struct stat st {};
+  if (stat(pins.root.c_str(), &st)) return fail("nothing is attached: there is no " + pins.root);
+  const auto lock = InstanceLock::take(instance);
+  if (!lock) return std::unexpected(lock.error());
+  if (auto here = check_namespace(pins); !here) return std::unexpected(here.error());
+  auto netlink = Netlink::open();
+  if (!netlink) return std::unexpected(netlink.error());
+
+  std::vector<std::string> names;
+  const std::set<unsigned> interfaces = interfaces_of(pins);
+  if (auto gone = remove_dir(pins.links); !gone) return std::unexpected(gone.error());
+  for (const unsigned ifindex : interfaces) {
+    std::array<char, IF_NAMESIZE> name{};
+    if (!if_indextoname(ifindex, name.data())) continue;  // the interface is gone, its tree with it
+    if (auto removed = remove_tree(*netlink, static_cast<int>(ifindex)); !removed)
+      return std::unexpected(removed.error());
+    names.emplace_back(name.data());
+  }
+  if (auto gone = remove_instance(pins); !gone) return std::unexpected(gone.error());
+  return names;
+}
+
+}  // namespace lossless::net

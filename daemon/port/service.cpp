@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/port/service.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "daemon/port/tables.h"
+
+namespace lossless::port {
+namespace {
+
+constexpr const char* kByCommand = "by command";
+
+template <class Row>
+bool same(const std::optional<Row>& a, const Row& b) {
+  return a && std::memcmp(&*a, &b, sizeof b) == 0;
+}
+
+// Why an interface cannot be a port, or nothing.
+std::optional<std::string> unsuitable(const net::Link& link) {
+  if (link.loopback) return "is the loopback interface";
+  if (!link.ethernet) return "does not carry Ethernet frames";
+  return std::nullopt;
+}
+
+const char* name_of(PortState state) {
+  switch (state) {
+    case PortState::Attached: return "attached";
+    case PortState::Absent: return "absent";
+    case PortState::Refused: return "refused";
+    case PortState::Detached: return "detached";
+  }
+  return "unknown";
+}
+
+void enter(Port& port, PortState state, const std::string& reason) {
+  if (port.state == state && port.reason == reason) return;
+  port.state = state;
+  port.reason = reason;
+  spdlog::log(state == PortState::Refused ? spdlog::level::warn : spdlog::level::info, "port {}: {}{}{}",
+              port.config.name, name_of(state), reason.empty() ? "" : ": ", reason);
+}
+
+}  // namespace
+
+const Port* PortService::find(const std::string& name) const {
+  const auto at = std::ranges::find_if(ports_, [&](const Port& port) { return port.config.name == name; });
+  return at == ports_.end() ? nullptr : &*at;
+}
+
+std::string PortService::no_port(const std::string& name) const {
+  std::string text = "no port " + name + "; ports are ";
+  if (ports_.empty()) return "no port " + name + "; no ports are configured";
+  for (const Port& port : ports_) text += (&port == &ports_.front() ? "" : ", ") + port.config.name;
+  return text;
+}
+
+// Keeps the row that an earlier daemon gave this interface, so that its counters go on.
+std::uint32_t PortService::choose_slot(unsigned ifindex) {
+  std::set<std::uint32_t> used;
+  for (const Port& port : ports_) used.insert(port.slot);
+  if (const auto pinned = maps().ports.get(ifindex); ifindex && pinned && !used.contains(pinned->slot))
+    return pinned->slot;
+  for (const std::uint32_t key : maps().ports.keys())
+    if (const auto row = maps().ports.get(key)) used.insert(row->slot);
+  std::uint32_t slot = 0;
+  while (used.contains(slot) && slot + 1 < LL_MAX_PORTS) ++slot;
+  maps().port_stats.clear(slot);
+  for (unsigned tc = 0; tc < kTcs; ++tc) {
+    maps().ecn_stats.clear(LL_ROW(slot, tc));
+    maps().class_stats.clear(LL_ROW(slot, tc));
+    (void)maps().ewma.set(LL_ROW(slot, tc), {});
+  }
+  return slot;
+}
+
+Status PortService::configure(const Config& config) {
+  for (Port& port : ports_) {
+    const bool stays = std::ranges::any_of(config.ports, [&](const auto& c) { return c.name == port.config.name; });
+    if (stays) continue;
+    if (auto given = give_back(port); !given) spdlog::error("port {}: {}", port.config.name, given.error());
+    spdlog::info("port {}: given back", port.config.name);
+  }
+  const auto links = net::list_links(netlink_);
+  if (!links) return std::unexpected(links.error());
+
+  std::vector<Port> old = std::exchange(ports_, {});
+  std::erase_if(old, [&](const Port& port) {
+    return std::ranges::none_of(config.ports, [&](const auto& c) { return c.name == port.config.name; });
+  });
+  ports_.reserve(config.ports.size());
+  for (const PortConfig& wanted : config.ports) {
+    const auto known = std::ranges::find_if(old, [&](const Port& port) { return port.config.name == wanted.name; });
+    if (known == old.end()) continue;
+    ports_.push_back(std::move(*known));
+    ports_.back().config = wanted;
+    if (ports_.back().state == PortState::Detached) enter(ports_.back(), PortState::Absent, "");
+  }
+  for (const PortConfig& wanted : config.ports) {
+    if (find(wanted.name)) continue;
+    const auto link = std::ranges::find_if(*links, [&](const net::Link& l) { return l.name == wanted.name; });
+    Port port;
+    port.config = wanted;
+    port.slot = choose_slot(link == links->end() ? 0 : static_cast<unsigned>(link->ifindex));
+    ports_.push_back(std::move(port));
+  }
+  running_ = config;
+  if (auto dropped = drop_strangers(*links); !dropped) return dropped;
+  return reconcile();
+}
+
+// What an earlier daemon managed and this configuration does not name.
+Status PortService::drop_strangers(const std::vector<net::Link>& links) {
+  std::set<unsigned> wanted;
+  for (const net::Link& link : links)
+    if (find(link.name)) wanted.insert(static_cast<unsigned>(link.ifindex));
+  std::set<unsigned> present;
+  for (const std::uint32_t ifindex : maps().ports.keys()) present.insert(ifindex);
+  for (const unsigned ifindex : datapath_.linked()) present.insert(ifindex);
+  for (const unsigned ifindex : present) {
+    if (wanted.contains(ifindex)) continue;
+    if (auto ok = datapath_.detach(ifindex); !ok) return ok;
+    const bool exists =
+        std::ranges::any_of(links, [&](const net::Link& l) { return l.ifindex == static_cast<int>(ifindex); });
+    if (exists)
+      if (auto ok = net::remove_tree(netlink_, static_cast<int>(ifindex)); !ok) return ok;
+    maps().ports.erase(ifindex);
+    spdlog::info("interface {}: given back, the configuration does not name it", ifindex);
+  }
+  return {};
+}
+
+Status PortService::finish_start() { return datapath_.commit(); }
+
+Status PortService::reconcile() {
+  const auto links = net::list_links(netlink_);
+  if (!links) return std::unexpected(links.error());
+  const auto qdiscs = net::list_qdiscs(netlink_);
+  if (!qdiscs) return std::unexpected(qdiscs.error());
+  for (Port& port : ports_)
+    if (port.state != PortState::Detached) reconcile_port(port, *links, *qdiscs);
+  return {};
+}
+
+void PortService::reconcile_port(Port& port, const std::vector<net::Link>& links,
+                                 const std::vector<net::QdiscInfo>& qdiscs) {
+  const auto link =
+      std::ranges::find_if(links, [&](const net::Link& l) { return l.name == port.config.name; });
+  const int ifindex = link == links.end() ? 0 : link->ifindex;
+  if (port.link.ifindex && port.link.ifindex != ifindex) forget_interface(port);
+  if (!ifindex) return enter(port, PortState::Absent, "no such interface");
+  port.link = *link;
+  if (const auto why = unsuitable(*link)) return enter(port, PortState::Refused, *why);
+  if (const std::string owner = datapath_.other_owner(static_cast<unsigned>(ifindex)); !owner.empty())
+    return enter(port, PortState::Refused, "is managed by instance '" + owner + "'");
+  if (auto taken = take_over(port, qdiscs); !taken) {
+    // A port is ours as a whole or not at all.
+    const std::string reason = taken.error();
+    if (auto given = give_back(port); !given) spdlog::error("port {}: {}", port.config.name, given.error());
+    return enter(port, PortState::Refused, reason);
+  }
+  enter(port, PortState::Attached, "");
+}
+
+// Queue tree, rows, programs, in this order: a packet is never classified into a queue that is not there.
+Status PortService::take_over(Port& port, const std::vector<net::QdiscInfo>& qdiscs) {
+  const auto ifindex = static_cast<unsigned>(port.link.ifindex);
+  const QueueTree tree = plan_tree(port.config, port.link.mtu);
+  const bool in_place = net::has_tree(qdiscs, port.link.ifindex);
+  if (!in_place) port.tree.reset();
+  if (!in_place || port.tree != tree) {
+    if (auto ok = net::apply_tree(netlink_, port.link.ifindex, tree, port.tree); !ok) return ok;
+    port.tree = tree;
+  }
+  if (auto ok = write_rows(port); !ok) return ok;
+  if (port.state == PortState::Attached && datapath_.is_attached(ifindex)) return {};
+  return datapath_.attach(ifindex);
+}
+
+Status PortService::write_rows(Port& port) {
+  const auto ifindex = static_cast<unsigned>(port.link.ifindex);
+  for (unsigned tc = 0; tc < kTcs; ++tc) {
+    const ll_wred row = make_wred_row(port.config.queues[tc], port.config.rate_bps, port.link.mtu);
+    if (same(port.wred[tc], row)) continue;
+    if (auto ok = maps().wred.set(LL_ROW(port.slot, tc), row); !ok) return ok;
+    port.wred[tc] = row;
+  }
+  const ll_port row = make_port_row(port.config, port.slot);
+  if (same(port.row, row)) return {};
+  if (auto ok = maps().ports.set(ifindex, row); !ok) return ok;
+  port.row = row;
+  return {};
+}
+
+// The interface is gone: its links are dead and its tree went with it.
+void PortService::forget_interface(Port& port) {
+  const auto ifindex = static_cast<unsigned>(port.link.ifindex);
+  if (auto ok = datapath_.detach(ifindex); !ok) spdlog::error("port {}: {}", port.config.name, ok.error());
+  maps().ports.erase(ifindex);
+  port.link = {};
+  port.tree.reset();
+  port.row.reset();
+}
+
+Status PortService::give_back(Port& port) {
+  if (!port.link.ifindex) return {};
+  const auto ifindex = static_cast<unsigned>(port.link.ifindex);
+  if (auto ok = datapath_.detach(ifindex); !ok) return ok;
+  if (auto ok = net::remove_tree(netlink_, port.link.ifindex); !ok) return ok;
+  maps().ports.erase(ifindex);
+  port.tree.reset();
+  port.row.reset();
+  return {};
+}
+
+Status PortService::set_ecn(const std::string& name, unsigned tc, const std::optional<EcnConfig>& ecn) {
+  const auto port = std::ranges::find_if(ports_, [&](const Port& p) { return p.config.name == name; });
+  if (port == ports_.end()) return fail(no_port(name));
+  QueueConfig& queue = port->config.queues[tc];
+  if (ecn)
+    if (const auto wrong = check_ecn(*ecn, queue.limit_bytes)) return fail(*wrong);
+  queue.ecn = ecn;
+  for (PortConfig& config : running_.ports)
+    if (config.name == name) config.queues[tc].ecn = ecn;
+  return port->state == PortState::Attached ? write_rows(*port) : Status{};
+}
+
+Status PortService::detach(const std::string& name) {
+  const auto port = std::ranges::find_if(ports_, [&](const Port& p) { return p.config.name == name; });
+  if (port == ports_.end()) return fail(no_port(name));
+  if (auto given = give_back(*port); !given) return given;
+  enter(*port, PortState::Detached, kByCommand);
+  return {};
+}
+
+Status PortService::detach_all() {
+  for (Port& port : ports_) {
+    if (auto given = give_back(port); !given) return given;
+    enter(port, PortState::Detached, kByCommand);
+  }
+  return datapath_.detach_all();
+}
+
+}  // namespace lossless::port

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brings the kernel to the configuration, port by port, and keeps it there: interfaces that come and go,
+// reloads, threshold changes. Owned by the event loop's thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/core/config.h"
+#include "daemon/net/link_io.h"
+#include "daemon/net/qdisc_io.h"
+#include "daemon/port/queue_tree.h"
+#include "loader/datapath_io.h"
+
+namespace lossless::port {
+
+enum class PortState { Attached, Absent, Refused, Detached };
+
+// What a port is and what the kernel has of it.
+struct Port {
+  PortConfig config;
+  std::uint32_t slot = 0;  // row in the datapath's arrays
+  PortState state = PortState::Absent;
+  std::string reason;      // why it is not attached
+  net::Link link;          // ifindex 0 while absent
+  // What was last put into the kernel; only differences are sent.
+  std::optional<QueueTree> tree;
+  std::optional<ll_port> row;
+  std::array<std::optional<ll_wred>, kTcs> wred;
+};
+
+class PortService {
+ public:
+  PortService(net::Netlink& netlink, Datapath& datapath) : netlink_(netlink), datapath_(datapath) {}
+
+  // Makes `config` the wanted state and brings the kernel to it. Ports that cannot be taken over are
+  // Refused with a reason; the others are not held up by them.
+  Status configure(const Config& config);
+  // Looks at the interfaces and queue trees and repairs what differs. Call on netlink events.
+  Status reconcile();
+  // Ends an upgrade of the datapath. Call once, after the first configure().
+  Status finish_start();
+
+  // Thresholds of one TC, checked against the queue's limit: the error says what is allowed.
+  Status set_ecn(const std::string& port, unsigned tc, const std::optional<EcnConfig>& ecn);
+  // Gives one port back until the next configure().
+  Status detach(const std::string& port);
+  // Gives everything back, pins included. The service is of no use after it.
+  Status detach_all();
+
+  const std::vector<Port>& ports() const { return ports_; }
+  const Port* find(const std::string& name) const;
+  // "no port eth9; ports are eth0, eth1"
+  std::string no_port(const std::string& name) const;
+  // The wanted state, with thresholds as set at run time.
+  const Config& running() const { return running_; }
+  const Maps& maps() const { return datapath_.maps(); }
+  net::Netlink& netlink() { return netlink_; }
+
+ private:
+  void reconcile_port(Port& port, const std::vector<net::Link>& links, const std::vector<net::QdiscInfo>& qdiscs);
+  Status take_over(Port& port, const std::vector<net::QdiscInfo>& qdiscs);
+  Status write_rows(Port& port);
+  void forget_interface(Port& port);
+  Status give_back(Port& port);
+  Status drop_strangers(const std::vector<net::Link>& links);
+  std::uint32_t choose_slot(unsigned ifindex);
+
+  net::Netlink& netlink_;
+  Datapath& datapath_;
+  Config running_;
+  std::vector<Port> ports_;
+};
+
+}  // namespace lossless::port

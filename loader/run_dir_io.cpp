@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loader/run_dir_io.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace lossless {
+namespace {
+
+constexpr const char* kRunRoot = "/run/lossless";
+
+std::string holder(int fd) {
+  std::array<char, 32> text{};
+  const ssize_t got = pread(fd, text.data(), text.size() - 1, 0);
+  if (got <= 0) return "another process";
+  std::string pid(text.data(), static_cast<std::size_t>(got));
+  while (pid.ends_with('\n')) pid.pop_back();
+  return "process " + pid;
+}
+
+}  // namespace
+
+std::string run_dir(const std::string& instance) { return std::string(kRunRoot) + "/" + instance; }
+
+Result<InstanceLock> InstanceLock::take(const std::string& instance) {
+  for (const std::string& dir : {std::string(kRunRoot), run_dir(instance)})
+    if (mkdir(dir.c_str(), 0755) && errno != EEXIST) return fail_errno("cannot create " + dir, errno);
+  const std::string path = run_dir(instance) + "/lock";
+  Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!fd) return fail_errno("cannot open " + path, errno);
+  if (flock(fd.get(), LOCK_EX | LOCK_NB)) {
+    if (errno != EWOULDBLOCK) return fail_errno("cannot lock " + path, errno);
+    return fail("instance '" + instance + "' is already run by " + holder(fd.get()) + " (" + path + ")");
+  }
+  // For the message of whoever comes second; that it cannot be written (full disk) takes nothing away.
+  const std::string pid = std::to_string(getpid()) + "\n";
+  if (ftruncate(fd.get(), 0) == 0) (void)!pwrite(fd.get(), pid.data(), pid.size(), 0);
+  return InstanceLock(std::move(fd));
+}
+
+}  // namespace lossless

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The outcome of a variant: the figures of a run in one JSON object (docs/labs.md). Pure."""
+
+from . import counters, samples
+
+_NO_FCT = {"n": 0, "p50": 0, "p99": 0}
+
+
+def _end_to_end(topology, result):
+    """Frames sent and never received, from the endpoint's counts, by kind of TC."""
+    lost = {"lossless": 0, "lossy": 0}
+    for dscp, frames in result["lost"]["by_dscp"].items():
+        kind = "lossless" if topology.is_lossless(topology.tc_of_dscp(int(dscp))) else "lossy"
+        lost[kind] += frames
+    return lost
+
+
+def _by_place(result, places, lost):
+    """Losses by the place that counted them, and what nobody counted: positive when frames vanished,
+    negative when a place counted frames that are not the endpoint's."""
+    found = dict(places)
+    for host in result["hosts"]:
+        if host.get("socket_drops"):
+            found[f"{host['name']}:socket"] = host["socket_drops"]
+    return {**found, "unexplained": sum(lost.values()) - sum(found.values())}
+
+
+def _fct(result):
+    fct = result.get("fct_ms", {})
+    return {k: {f: fct.get(k, _NO_FCT).get(f, 0) for f in _NO_FCT} for k in ("all", "mice", "elephants")}
+
+
+def build(topology, seed, result, places, ecn_of_switch, queue_samples):
+    """`places`: losses by place during the run; `queue_samples`: the bottleneck's, while traffic ran."""
+    lost = _end_to_end(topology, result)
+    ecn = counters.ecn_totals(ecn_of_switch)
+    return {
+        "lab": topology.lab,
+        "variant": topology.variant,
+        "senders": len({flow["from"] for flow in topology.flows}),
+        "link_mbps": topology.parameters.get("rate", 0),
+        "duration_s": topology.duration_s,
+        "seed": seed,
+        "drops": lost,
+        "pfc": {"tx": 0, "rx": 0, "paused_ms": 0},
+        "ecn": {k: ecn[k] for k in ("selected", "marked", "failed")},
+        "cnp": {"sent": result["cnp"]["sent"]},
+        "queue_bytes": samples.depth_figures(queue_samples),
+        "fct_ms": _fct(result),
+        "goodput_mbps": result["goodput_mbps"],
+        "goodput_limit_mbps": result["goodput_limit_mbps"],
+        "retransmitted": result["retransmitted"],
+        "drops_by_place": _by_place(result, places, lost),
+    }
+
+
+def document(outcomes):
+    """What goes into the JSON file: the object itself for one variant, {"runs": [...]} for several."""
+    return outcomes[0] if len(outcomes) == 1 else {"runs": outcomes}

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person sees: a progress bar while a lab runs, and the variants side by side. Pure but for Bar."""
+
+import shutil
+import sys
+
+
+def amount(number):
+    """Bytes with a unit: 812, 81.2 KB, 1.05 MB."""
+    for unit, size in (("MB", 1_000_000), ("KB", 1000)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}" if number / size < 999.5 else f"{number / size:.0f} {unit}"
+    return f"{number} B"
+
+
+def milliseconds(ms):
+    if ms >= 1000:
+        return f"{ms / 1000:.3g} s"
+    return f"{ms:.3g} ms" if ms else "0"
+
+
+def _fct(kind, share):
+    def cell(o):
+        figures = o["fct_ms"][kind]
+        return milliseconds(figures[share]) if figures["n"] else "-"
+    return cell
+
+
+def _share(o):
+    return f"{100 * o['goodput_mbps'] / o['goodput_limit_mbps']:.1f} %" if o["goodput_limit_mbps"] else "-"
+
+
+def _count(n):
+    return f"{n:,}"
+
+
+_ROWS = [
+    ("goodput", lambda o: f"{o['goodput_mbps']:.1f} Mbit/s"),
+    ("  of its limit", _share),
+    ("drops, lossless TCs", lambda o: _count(o["drops"]["lossless"])),
+    ("drops, lossy TCs", lambda o: _count(o["drops"]["lossy"])),
+    ("  not explained", lambda o: _count(o["drops_by_place"]["unexplained"])),
+    ("retransmitted", lambda o: _count(o["retransmitted"])),
+    ("queue p50", lambda o: amount(o["queue_bytes"]["p50"])),
+    ("queue p99", lambda o: amount(o["queue_bytes"]["p99"])),
+    ("queue max", lambda o: amount(o["queue_bytes"]["max"])),
+    ("marked CE", lambda o: _count(o["ecn"]["marked"])),
+    ("CNPs", lambda o: _count(o["cnp"]["sent"])),
+    ("mice done", lambda o: _count(o["fct_ms"]["mice"]["n"])),
+    ("  FCT p50", _fct("mice", "p50")),
+    ("  FCT p99", _fct("mice", "p99")),
+    ("elephants done", lambda o: _count(o["fct_ms"]["elephants"]["n"])),
+    ("  FCT p50", _fct("elephants", "p50")),
+    ("  FCT p99", _fct("elephants", "p99")),
+]
+
+
+def rows(outcomes):
+    """[label, value of each variant, …] for each figure."""
+    return [[label, *[cell(o) for o in outcomes]] for label, cell in _ROWS]
+
+
+def headline(outcome):
+    o = outcome
+    return (f"{o['lab']}: {o['senders']} senders at {o['link_mbps']:g} Mbit/s for {o['duration_s']:g} s, "
+            f"seed {o['seed']}")
+
+
+def table(outcomes):
+    """The aligned text table, variants as columns."""
+    lines = [["", *[o["variant"] for o in outcomes]], *rows(outcomes)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    text = [headline(outcomes[0])]
+    for line in lines:
+        cells = [line[0].ljust(widths[0]), *[c.rjust(w) for c, w in zip(line[1:], widths[1:])]]
+        text.append("  ".join(cells).rstrip())
+    return "\n".join(text)
+
+
+class Bar:
+    """A progress bar on standard error; silent when that is no terminal."""
+
+    def __init__(self, label, total_s, out=sys.stderr):
+        self._label, self._total, self._out = label, total_s, out
+        self._live = out.isatty()
+
+    def update(self, seconds, status=""):
+        if not self._live:
+            return
+        width = 24
+        done = round(width * min(1.0, seconds / self._total)) if self._total else width
+        line = f"{self._label} [{'#' * done}{'.' * (width - done)}] {seconds:4.1f}/{self._total:g} s  {status}"
+        columns = shutil.get_terminal_size().columns
+        self._out.write("\r" + line[:columns - 1].ljust(columns - 1))
+        self._out.flush()
+
+    def close(self):
+        if self._live:
+            self._out.write("\r\x1b[K")
+            self._out.flush()
