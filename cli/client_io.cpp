@@ -45,7 +45,8 @@ Failure not_running(const Target& target, std::string_view why) {
   std::string message = fmt::format(
       "losslessd is not running for instance '{}' ({} {}); start it with `losslessd --config FILE`",
       target.instance, why, target.socket);
-  const auto others = instances_with_socket(target.run_dir);
+  auto others = instances_with_socket(target.run_dir);
+  std::erase(others, target.instance);
   if (!others.empty()) message += "; instances with a socket: " + joined(others);
   return {std::string(kNotRunning), message, kUnreachable};
 }

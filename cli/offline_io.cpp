@@ -15,19 +15,16 @@ namespace lossless::cli {
 namespace {
 
 std::expected<void, Failure> enter_netns(const Environment& env, const std::string& name) {
-  if (name.find('/') != std::string::npos || name == "." || name == "..") {
-    return usage_failure(fmt::format("--netns '{}': a name as `ip netns list` shows it, not a path", name));
-  }
-  const std::string path = env.netns_dir + "/" + name;
+  const std::string path = name.find('/') == std::string::npos ? env.netns_dir + "/" + name : name;
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const bool entered = fd >= 0 && setns(fd, CLONE_NEWNET) == 0;
   const int error = errno;
   if (fd >= 0) close(fd);
   if (entered) return {};
-  return std::unexpected(Failure{error == ENOENT ? "NOT_FOUND" : "FAILED_PRECONDITION",
-                                 fmt::format("cannot enter network namespace '{}' ({}): {}", name, path,
-                                             std::generic_category().message(error)),
-                                 kFailed});
+  return std::unexpected(Failure{
+      error == ENOENT ? "NOT_FOUND" : "FAILED_PRECONDITION",
+      fmt::format("cannot enter network namespace {}: {}", path, std::generic_category().message(error)),
+      kFailed});
 }
 
 }  // namespace

@@ -12,7 +12,8 @@
 namespace lossless::cli {
 
 // Removes the links, queue trees and pins of `instance` in the network namespace `netns` (a name of
-// ip-netns(8); empty: the current one, else this thread moves into it). Returns the ports given back.
+// ip-netns(8), or a path; empty: the current one, else this thread moves into it). Returns the ports given
+// back.
 std::expected<std::vector<std::string>, Failure> detach_offline(const Environment& env,
                                                                 const std::string& instance,
                                                                 const std::string& netns);

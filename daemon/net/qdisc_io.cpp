@@ -61,8 +61,9 @@ Message htb_root(int ifindex) {
 
 struct ClassSpec {
   std::uint32_t parent, handle;
-  std::uint64_t rate, ceil;  // bytes per second
-  std::uint32_t burst, prio, quantum;
+  std::uint64_t rate, ceil;     // bytes per second
+  std::uint32_t burst, cburst;  // bytes
+  std::uint32_t prio, quantum;
 };
 
 Message htb_class(int ifindex, const ClassSpec& spec) {
@@ -74,7 +75,7 @@ Message htb_class(int ifindex, const ClassSpec& spec) {
         opt.rate = rate_spec(spec.rate);
         opt.ceil = rate_spec(spec.ceil);
         opt.buffer = ticks(spec.burst, spec.rate);
-        opt.cbuffer = ticks(spec.burst, spec.ceil);
+        opt.cbuffer = ticks(spec.cburst, spec.ceil);
         opt.prio = spec.prio;
         opt.quantum = spec.quantum;
         if (spec.rate > UINT32_MAX) m.attr(TCA_HTB_RATE64, spec.rate);
@@ -86,13 +87,15 @@ Message htb_class(int ifindex, const ClassSpec& spec) {
 
 ClassSpec rate_class(const QueueTree& tree) {
   return {.parent = kRoot, .handle = kRateClass, .rate = tree.rate, .ceil = tree.rate, .burst = tree.burst,
-          .prio = 0, .quantum = 1500};
+          .cburst = tree.burst, .prio = 0, .quantum = 1500};
 }
 
+// The rate class alone holds the port's rate. A ceiling of their own at that rate would take leaves out of
+// the round each time they have sent, and their weights with it.
 ClassSpec tc_class(const QueueTree& tree, unsigned tc) {
   const TreeClass& c = tree.classes[tc];
-  return {.parent = kRateClass, .handle = LL_PRIORITY(tc), .rate = kBorrowOnly, .ceil = tree.rate,
-          .burst = tree.burst, .prio = c.prio, .quantum = c.quantum};
+  return {.parent = kRateClass, .handle = LL_PRIORITY(tc), .rate = kBorrowOnly, .ceil = port::kUnlimited,
+          .burst = tree.burst, .cburst = port::kGateOpenBurst, .prio = c.prio, .quantum = c.quantum};
 }
 
 Message open_gate(int ifindex, unsigned tc, std::uint32_t limit_bytes, int flags) {

@@ -10,6 +10,8 @@ from scapy.layers.l2 import Ether
 
 from vethlab.namespaces import in_namespace
 
+_SO_SNDBUFFORCE = 32
+_SO_RCVBUFFORCE = 33
 _ETH_P_ALL = 3
 _SOL_PACKET = 263
 _PACKET_AUXDATA = 8
@@ -41,14 +43,16 @@ class Wire:
         s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_ALL))
         s.setsockopt(_SOL_PACKET, _PACKET_AUXDATA, 1)
         s.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
+        for force in (_SO_SNDBUFFORCE, _SO_RCVBUFFORCE):  # frames in a switch's queue are still charged to us
+            s.setsockopt(socket.SOL_SOCKET, force, 1 << 26)
         s.bind((dev, 0))
         return s
 
     def send(self, *frames):
-        """Sends scapy packets or bytes, whole Ethernet frames without FCS."""
-        for frame in frames:
-            self._socket.send(bytes(frame))
+        """Sends scapy packets or bytes, whole Ethernet frames without FCS, back to back: scapy takes a
+        millisecond to build one, so all are built first."""
+        for frame in [bytes(f) for f in frames]:
+            self._socket.send(frame)
 
     def receive(self, count=1, match=lambda packet: True, limit_s=5.0):
         """Up to `count` frames (scapy Ether) for which `match` holds; fewer when `limit_s` seconds pass."""

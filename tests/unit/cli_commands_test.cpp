@@ -254,8 +254,10 @@ TEST(CliErrors, NetnsOfDetachMustExist) {
   const auto r = bench.run({"detach", "--all", "--netns", "nowhere"});
   EXPECT_EQ(r.code, 1);
   EXPECT_TRUE(contains(r.err, "detaching its ports directly in namespace 'nowhere'"));
-  EXPECT_TRUE(contains(r.err, "cannot enter network namespace 'nowhere'"));
-  EXPECT_EQ(bench.run({"detach", "--all", "--netns", "../x"}).code, 2);
+  EXPECT_TRUE(
+      contains(r.err, "cannot enter network namespace " + (bench.folder.path() / "netns/nowhere").string()));
+  EXPECT_TRUE(
+      contains(bench.run({"detach", "--all", "--netns", "/no/where"}).err, "network namespace /no/where:"));
 }
 
 // A unix socket that is bound but not served, as a crash leaves it, or one that takes connections and is
@@ -286,6 +288,8 @@ TEST(CliErrors, SocketLeftBehind) {
   const auto r = bench.run({"show", "ports"});
   EXPECT_EQ(r.code, 3);
   EXPECT_TRUE(contains(r.err, "(nobody listens on " + bench.socket() + ")"));
+  EXPECT_EQ(r.err.find("instances with a socket"), std::string::npos)
+      << "its own is none to go to: " << r.err;
 }
 
 TEST(CliErrors, SilentDaemon) {

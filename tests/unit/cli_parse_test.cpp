@@ -44,7 +44,7 @@ TEST(CliSetEcn, FaultsNameTheValueAndWhatIsAllowed) {
   EXPECT_EQ(fault({"kmin"}), "'kmin' is not KEY=VALUE; settings are kmin, kmax, pmax, ewma, enabled");
   EXPECT_EQ(fault({"kmin=1", "kmin=2"}), "'kmin' is given twice");
   EXPECT_EQ(fault({"enabled=yes"}), "enabled: 'yes' is neither; allowed: on, off");
-  EXPECT_TRUE(fault({"kmin=5XB"}).starts_with("kmin: '5XB' has an unknown unit")) << fault({"kmin=5XB"});
+  EXPECT_TRUE(fault({"kmin=5XB"}).starts_with("kmin: '5XB' has no known unit")) << fault({"kmin=5XB"});
   EXPECT_TRUE(fault({"kmax="}).starts_with("kmax: ''")) << fault({"kmax="});
   for (const char* bad :
        {"pmax=0", "pmax=1.01", "pmax=20", "pmax=-1", "pmax=nan", "pmax=inf", "pmax=", "pmax=%", "pmax=1x"}) {

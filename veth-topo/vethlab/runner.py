@@ -135,7 +135,7 @@ class LabRun:
         self.sampler = self.rundir.spawn(command, "sampler.log")
 
     def _ecn(self):
-        return {name: counters.ecn_rows(d.ctl("show", "ecn")) for name, d in self.daemons.items()}
+        return {name: counters.ecn_rows(d.ctl_running("show", "ecn")) for name, d in self.daemons.items()}
 
     def _snapshot(self):
         ecn = self._ecn()
@@ -154,7 +154,8 @@ class LabRun:
                 daemon.check_alive()
             if now >= next_marks:
                 marks.append((time.monotonic_ns(), counters.ecn_totals(self._ecn())["marked"]))
-                next_marks = now + _MARKS_EVERY_S
+                # At most a tenth of a CPU goes into asking, also where a process takes long to start.
+                next_marks = now + max(_MARKS_EVERY_S, 10 * (time.monotonic() - now))
             progress(min(now - start, self.topology.duration_s), self.traffic.status())
             time.sleep(_TICK_S)
         return marks

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """losslessd of one switch of a lab: its configuration, start, commands and end."""
 
+import contextlib
 import json
 import subprocess
 
@@ -72,8 +73,19 @@ class SwitchDaemon:
         """The JSON answer of a losslessctl command."""
         done = self.run_ctl(*words, "--json")
         if done.returncode != 0:
-            raise DaemonError(f"losslessctl {' '.join(words)}: {done.stderr.strip()}")
+            said = done.stderr.strip() or processes.exit_text(done.returncode)
+            raise DaemonError(f"losslessctl {' '.join(words)}: {said}")
         return json.loads(done.stdout)
+
+    def ctl_running(self, *words):
+        """As ctl(), for a daemon that was ready: a failure because it has just died is reported as that."""
+        try:
+            return self.ctl(*words)
+        except DaemonError:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(1.0)  # its socket closes a little before it can be waited for
+            self.check_alive()
+            raise
 
     def check_alive(self):
         code = self.process.poll()
