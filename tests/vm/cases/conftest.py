@@ -1,13 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of the tests that run inside a guest. Those of tests/netns (tools, sandbox, star, …) are there, too:
-tests/vm/suite loads them as a plugin."""
+"""Fixtures of the tests that run inside a guest: those of tests/netns (tools, sandbox, star, …), and these."""
 
+import importlib.util
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+NETNS = Path(__file__).resolve().parents[2] / "netns"
+
+
+def fixtures_of_netns():
+    """What tests/netns/conftest.py defines. A second folder's conftest.py cannot be imported by its name."""
+    sys.path.insert(0, str(NETNS))  # for the modules beside it
+    spec = importlib.util.spec_from_file_location("netns_conftest", NETNS / "conftest.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return {name: value for name, value in vars(module).items() if not name.startswith("_")}
+
+
+globals().update(fixtures_of_netns())
 
 PINS = Path("/sys/fs/bpf/lossless")
 KERNEL_TROUBLE = re.compile(r"WARNING:|BUG:|Oops|general protection|Call Trace|rcu.*stall|refcount_t")
