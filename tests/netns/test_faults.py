@@ -165,7 +165,7 @@ def test_two_instances_do_not_share_a_port(star, sandbox):
 
 
 def test_instances_in_two_namespaces_do_not_disturb_each_other(star, sandbox, wire, wait_for):
-    a, b = star(2), star(2)
+    a, b = star(2), star(2, name="b")
     da, db = (sandbox.daemon(x.switch, ["h1", "h2"], name=n) for x, n in ((a, "a"), (b, "b")))
     with Stream(a, wire) as stream:
         wait_for(lambda: stream.sent > 200, what="traffic under way")
@@ -193,7 +193,7 @@ def test_detach_all_leaves_nothing(star, sandbox, tools, alive):
 
 
 def test_detach_in_the_wrong_namespace_is_refused(star, tools):
-    s, other = star(2), star(2)
+    s, other = star(2), star(2, name="other")
     d = s.daemon()
     d.process.kill()
     d.process.wait(timeout=10)
@@ -204,7 +204,7 @@ def test_detach_in_the_wrong_namespace_is_refused(star, tools):
 
 
 def test_an_instance_of_another_namespace_is_not_taken_over(star, tools):
-    s, other = star(2), star(2)
+    s, other = star(2), star(2, name="other")
     d = s.daemon()
     d.process.kill()
     d.process.wait(timeout=10)
