@@ -21,9 +21,9 @@ namespace {
 // Interfaces of the instance: those in its map, and those with a link.
 std::set<unsigned> interfaces_of(const Pins& pins) {
   std::set<unsigned> all;
-  const Fd map(bpf_obj_get((pins.maps + "/ports").c_str()));
-  if (map)
-    for (const std::uint32_t ifindex : Map<std::uint32_t, ll_port>(map.get()).keys()) all.insert(ifindex);
+  const Fd index(bpf_obj_get((pins.maps + "/port_index").c_str()));
+  if (index)
+    for (const std::uint32_t ifindex : PortTable(index.get(), -1).interfaces()) all.insert(ifindex);
   for (const LinkPin& pin : list_links(pins)) all.insert(pin.ifindex);
   return all;
 }

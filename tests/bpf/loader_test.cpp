@@ -98,6 +98,29 @@ TEST(Loader, AnInstanceOfAnotherNamespaceIsRefused) {
   EXPECT_NE(next.error().find("another network namespace"), std::string::npos) << next.error();
 }
 
+TEST(PortTable, InterfacesWithTheSamePlaceFindOneAnother) {
+  ScratchPort port;
+  const PortTable& table = port.datapath().maps().ports;
+  const std::uint32_t base = port.ifindex() + 100;
+  ll_port row = default_port_row();
+  for (std::uint32_t i = 0; i < LL_INDEX_PROBES; ++i) {
+    row.slot = 1 + i;
+    ASSERT_TRUE(table.set(base + i * LL_INDEX_SIZE, row));
+  }
+  row.slot = 100;
+  const auto refused = table.set(base + LL_INDEX_PROBES * LL_INDEX_SIZE, row);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().find(std::to_string(base + LL_INDEX_PROBES * LL_INDEX_SIZE)), std::string::npos);
+  table.erase(base + LL_INDEX_SIZE);
+  EXPECT_FALSE(table.get(base + LL_INDEX_SIZE));
+  for (std::uint32_t i = 2; i < LL_INDEX_PROBES; ++i) {
+    ASSERT_TRUE(table.get(base + i * LL_INDEX_SIZE)) << i;
+    EXPECT_EQ(table.get(base + i * LL_INDEX_SIZE)->slot, 1 + i);
+  }
+  EXPECT_TRUE(table.set(base + LL_INDEX_PROBES * LL_INDEX_SIZE, row));
+  EXPECT_EQ(table.interfaces().size(), LL_INDEX_PROBES + 1U);
+}
+
 TEST(QueueTree, ForeignQdiscIsNeverTouched) {
   ScratchPort port;
   ASSERT_TRUE(net::remove_tree(port.netlink(), static_cast<int>(port.ifindex())));
