@@ -30,27 +30,18 @@ std::optional<ll_meta> read_meta(const std::string& maps_dir) {
   return meta;
 }
 
-// Another namespace's living datapath must not be taken over; a dead one is cleared away.
-Status check_namespace(const Pins& pins, const ll_meta& meta) {
-  if (meta.netns == 0 || meta.netns == current_netns()) return {};
-  const auto links = list_links(pins);
-  for (const LinkPin& pin : links)
-    if (live_ifindex(pin) != 0)
-      return fail(pins.root + " belongs to another network namespace (inode " + std::to_string(meta.netns) +
-                  ", this one is " + std::to_string(current_netns()) +
-                  "); give this instance another name, or start losslessd in that namespace");
-  for (const std::string& dir : {pins.links, pins.maps, pins.maps_next})
-    if (auto gone = remove_dir(dir); !gone) return gone;
-  return {};
-}
+bool is_elsewhere(const ll_meta& meta) { return meta.netns != 0 && meta.netns != current_netns(); }
 
 Result<Datapath::Origin> find_origin(const Pins& pins) {
-  std::optional<ll_meta> meta = read_meta(pins.maps);
-  if (meta) {
-    if (auto ok = check_namespace(pins, *meta); !ok) return std::unexpected(ok.error());
-    meta = read_meta(pins.maps);
-  }
+  if (auto here = check_namespace(pins); !here) return std::unexpected(here.error());
+  const std::optional<ll_meta> meta = read_meta(pins.maps);
   if (!meta) return Datapath::Origin::Fresh;
+  if (is_elsewhere(*meta)) {
+    // Its namespace is gone: what is pinned serves nobody.
+    for (const std::string& dir : {pins.links, pins.maps, pins.maps_next})
+      if (auto gone = remove_dir(dir); !gone) return std::unexpected(gone.error());
+    return Datapath::Origin::Fresh;
+  }
   return meta->abi == LL_ABI_VERSION ? Datapath::Origin::Adopted : Datapath::Origin::Replacing;
 }
 
@@ -76,6 +67,17 @@ unsigned possible_cpus() {
 std::uint64_t current_netns() {
   struct stat st {};
   return stat("/proc/thread-self/ns/net", &st) == 0 ? st.st_ino : 0;
+}
+
+Status check_namespace(const Pins& pins) {
+  const std::optional<ll_meta> meta = read_meta(pins.maps);
+  if (!meta || !is_elsewhere(*meta)) return {};
+  for (const LinkPin& pin : list_links(pins))
+    if (live_ifindex(pin) != 0)
+      return fail("instance '" + pins.instance + "' lives in another network namespace (inode " +
+                  std::to_string(meta->netns) + ", this one is " + std::to_string(current_netns()) +
+                  "): go there with --netns, or choose another instance name");
+  return {};
 }
 
 unsigned live_ifindex(const LinkPin& pin) {

@@ -78,6 +78,8 @@ class Datapath {
 
 // Inode number of the calling thread's network namespace; 0 when it cannot be read.
 std::uint64_t current_netns();
+// An error when the instance has a living datapath in another network namespace than this one.
+Status check_namespace(const Pins& pins);
 // Interface that a pinned link is attached to; 0 when the interface is gone or the pin is no link.
 unsigned live_ifindex(const LinkPin& pin);
 

@@ -28,16 +28,6 @@ std::set<unsigned> interfaces_of(const Pins& pins) {
   return all;
 }
 
-Status check_namespace(const Pins& pins) {
-  for (const LinkPin& pin : list_links(pins)) {
-    const unsigned live = live_ifindex(pin);
-    std::array<char, IF_NAMESIZE> name{};
-    if (live != 0 && !if_indextoname(live, name.data()))
-      return fail("instance lives in another network namespace; name it with --netns");
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<std::vector<std::string>> detach_instance(const std::string& instance) {

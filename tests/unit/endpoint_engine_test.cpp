@@ -152,7 +152,7 @@ TEST(Engine, SameSeedSameMessages) {
     f.load = 0.2;
     f.write = false;
   }
-  const auto run = [](Config config) {
+  const auto run = [](const Config& config) {
     SimNetwork net(config, {.bps = kRate}, kDelay);
     EXPECT_TRUE(net.run());
     return net.engine().results();

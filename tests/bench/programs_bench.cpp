@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the programs cost: ns a packet by test runs, and the rate through a bridge with and without them,
+// measured in pairs. Prints figures; fails only when something does not work.
+//
+//   programs_bench [--quick]      needs root
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <stdexcept>
+
+#include "daemon/net/qdisc_io.h"
+#include "daemon/port/tables.h"
+#include "tests/bpf/golden.h"
+#include "tests/bpf/scratch_io.h"
+
+namespace lossless::test {
+namespace {
+
+using std::chrono::steady_clock;
+
+struct Effort {
+  std::uint32_t repeats = 1'000'000;
+  unsigned rounds = 5;
+  unsigned pairs = 15;
+  unsigned frames = 200'000;
+};
+
+void shell(const char* command) {
+  if (std::system(command) != 0) throw std::runtime_error(command);  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
+}
+
+template <class T>
+T median(std::vector<T> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+double nanoseconds(int program, const Bytes& packet, RunContext context, const Effort& effort) {
+  context.repeat = effort.repeats;
+  std::vector<std::uint32_t> runs;
+  for (unsigned i = 0; i < effort.rounds; ++i) runs.push_back(run_program(program, packet, context).value().ns_per_run);
+  return median(runs);
+}
+
+// A program that does nothing, as the floor of a test run.
+int load_empty() {
+  struct Insn {
+    __u8 code;
+    __u8 registers;
+    __s16 off;
+    __s32 imm;
+  };
+  static const Insn kProgram[] = {{0xb7, 0, 0, -1}, {0x95, 0, 0, 0}};  // r0 = -1; exit
+  static_assert(sizeof(Insn) == sizeof(bpf_insn));
+  return bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "ll_empty", "GPL", reinterpret_cast<const bpf_insn*>(kProgram), 2,
+                       nullptr);
+}
+
+void measure_programs(const Effort& effort) {
+  ScratchPort port;
+  const Bytes packet = from_hex(read_golden("ecn.tsv")[6][1]);  // RoCEv2 over IPv4, ECT(0), DSCP 26
+  QueueConfig queue;
+  queue.ecn = EcnConfig{.kmin_bytes = 1000, .kmax_bytes = 2000, .pmax = 0.1, .ewma_shift = 0};
+  port.set_wred(3, port::make_wred_row(queue, 0, 1500));
+  const RunContext out{.ifindex = port.ifindex(), .priority = LL_PRIORITY(3)};
+
+  const double empty = nanoseconds(load_empty(), packet, {.ifindex = port.ifindex()}, effort);
+  const double classify = nanoseconds(port.datapath().program(Hook::Ingress), packet, {.ifindex = port.ifindex()}, effort);
+  const double below = nanoseconds(port.datapath().program(Hook::Egress), packet, out, effort);
+  port.close_gate(3);
+  port.fill(3, 100'000);
+  const double above = nanoseconds(port.datapath().program(Hook::Egress), packet, out, effort);
+  queue.ecn->ewma_shift = 4;
+  port.set_wred(3, port::make_wred_row(queue, 1'000'000'000, 1500));
+  const double averaged = nanoseconds(port.datapath().program(Hook::Egress), packet, out, effort);
+
+  std::printf("ns a packet, BPF_PROG_TEST_RUN, %u repeats, IPv4 RoCEv2, %zu bytes, median of %u\n", effort.repeats,
+              packet.size(), effort.rounds);
+  std::printf("  an empty program                          %5.0f\n", empty);
+  std::printf("  classify (tcx ingress)                    %5.0f   target 60\n", classify);
+  std::printf("  egress, below Kmin                        %5.0f   target 95\n", below);
+  std::printf("  egress, above Kmax (selected, already CE) %5.0f   target 95\n", above);
+  std::printf("  egress, above Kmax, averaged depth        %5.0f\n", averaged);
+}
+
+// h0 - p0 [bridge] p1 - h1; p0 is the ScratchPort's.
+class Bridge {
+ public:
+  Bridge() {
+    shell("ip link add p1 type veth peer name h1 && ip link add br0 type bridge mcast_snooping 0 && "
+          "ip link set h1 address 02:00:00:00:00:02 && "
+          "for i in p0 p1; do ip link set $i master br0; done && for i in p1 h1 br0; do ip link set $i up; done && "
+          "{ sysctl -qw net.bridge.bridge-nf-call-iptables=0 2>/dev/null || true; } && "
+          "bridge fdb replace 02:00:00:00:00:02 dev p1 master static");
+    ifindex_ = if_nametoindex("p1");
+    PortConfig config;
+    for (QueueConfig& queue : config.queues) queue.limit_bytes = 4 << 20;
+    for (const char* name : {"p0", "p1"})
+      if (auto ok = net::apply_tree(port_.netlink(), static_cast<int>(if_nametoindex(name)),
+                                    port::plan_tree(config, 1500), std::nullopt);
+          !ok)
+        throw std::runtime_error(ok.error());
+    ll_port row = default_port_row();
+    row.slot = 1;
+    (void)port_.datapath().maps().ports.set(ifindex_, row);
+    QueueConfig queue;
+    queue.ecn = EcnConfig{.kmin_bytes = 100'000, .kmax_bytes = 400'000, .pmax = 0.2, .ewma_shift = 0};
+    for (unsigned slot = 0; slot < 2; ++slot)
+      (void)port_.datapath().maps().wred.set(LL_ROW(slot, 3), port::make_wred_row(queue, 0, 1500));
+    open_socket();
+  }
+
+  void programs(bool on) {
+    for (const unsigned ifindex : {port_.ifindex(), ifindex_})
+      if (auto ok = on ? port_.datapath().attach(ifindex) : port_.datapath().detach(ifindex); !ok)
+        throw std::runtime_error(ok.error());
+  }
+
+  // Frames of 64 bytes a second that arrive at h1 when sent as fast as can be.
+  double rate(unsigned frames) {
+    constexpr unsigned kBatch = 64;
+    mmsghdr messages[kBatch] = {};
+    iovec vector{.iov_base = frame_.data(), .iov_len = frame_.size()};
+    for (mmsghdr& message : messages) {
+      message.msg_hdr.msg_iov = &vector;
+      message.msg_hdr.msg_iovlen = 1;
+    }
+    const std::uint64_t before = arrived();
+    const auto start = steady_clock::now();
+    for (unsigned sent = 0; sent < frames; sent += kBatch)
+      if (sendmmsg(raw_.get(), messages, kBatch, 0) < 0) throw std::runtime_error("cannot send");
+    const std::chrono::duration<double> took = steady_clock::now() - start;
+    const std::uint64_t got = arrived() - before;
+    if (got < frames * 9ULL / 10) throw std::runtime_error("frames are lost on the bridge");
+    return static_cast<double>(got) / took.count();
+  }
+
+ private:
+  void open_socket() {
+    frame_.assign(64, 0);
+    frame_[0] = frame_[6] = 0x02;
+    frame_[5] = 0x02;
+    frame_[11] = 0x01;
+    frame_[12] = 0x08;
+    frame_[14] = 0x45;
+    frame_[15] = 26 << 2 | 2;
+    raw_ = Fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+    sockaddr_ll address{};
+    address.sll_family = AF_PACKET;
+    address.sll_ifindex = static_cast<int>(if_nametoindex("h0"));
+    const int buffer = 64 << 20;
+    setsockopt(raw_.get(), SOL_SOCKET, SO_SNDBUFFORCE, &buffer, sizeof buffer);
+    if (bind(raw_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address)) throw std::runtime_error("bind");
+  }
+
+  static std::uint64_t arrived() {
+    std::ifstream file("/proc/thread-self/net/dev");
+    for (std::string line; std::getline(file, line);) {
+      const auto colon = line.find(':');
+      if (colon == std::string::npos || line.substr(0, colon).find("h1") == std::string::npos) continue;
+      unsigned long long bytes = 0;
+      unsigned long long packets = 0;
+      if (std::sscanf(line.c_str() + colon + 1, "%llu %llu", &bytes, &packets) == 2) return packets;  // NOLINT(cert-err34-c)
+    }
+    throw std::runtime_error("no counters of h1");
+  }
+
+  ScratchPort port_;
+  unsigned ifindex_ = 0;
+  Bytes frame_;
+  Fd raw_;
+};
+
+void measure_bridge(const Effort& effort) {
+  Bridge bridge;
+  bridge.programs(true);
+  bridge.rate(effort.frames / 4);  // warm
+  std::vector<double> with;
+  std::vector<double> without;
+  std::vector<double> ratios;
+  for (unsigned i = 0; i < effort.pairs; ++i) {
+    // The order changes from pair to pair, so that a drift of the machine favours neither.
+    for (const bool on : {i % 2 == 0, i % 2 != 0}) {
+      bridge.programs(on);
+      (on ? with : without).push_back(bridge.rate(effort.frames));
+    }
+    ratios.push_back(with.back() / without.back());
+  }
+  std::printf("64-byte frames through the bridge, tree of HTB and gates on both ports, %u pairs of %u frames\n",
+              effort.pairs, effort.frames);
+  std::printf("  without our programs  %8.0f a second (median)\n", median(without));
+  std::printf("  with our programs     %8.0f a second (median)\n", median(with));
+  std::printf("  with / without        %7.1f %% (median of pairs)   target 92 %%\n", 100 * median(ratios));
+}
+
+}  // namespace
+}  // namespace lossless::test
+
+int main(int argc, char** argv) {
+  using namespace lossless::test;
+  Effort effort;
+  if (argc > 1 && std::strcmp(argv[1], "--quick") == 0) effort = {.repeats = 200'000, .rounds = 3, .pairs = 5, .frames = 50'000};
+  enter_private_namespace();
+  try {
+    measure_programs(effort);
+    measure_bridge(effort);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "programs_bench: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
