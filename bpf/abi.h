@@ -17,9 +17,9 @@
 
 #define LL_ABI_VERSION 1u
 
-#define LL_TCS 8u          /* traffic classes of a port, 802.1Q priorities 0-7 */
-#define LL_DSCPS 64u       /* code points of RFC 2474 */
-#define LL_MAX_PORTS 256u  /* managed ports of one instance */
+#define LL_TCS 8u         /* traffic classes of a port, 802.1Q priorities 0-7 */
+#define LL_DSCPS 64u      /* code points of RFC 2474 */
+#define LL_MAX_PORTS 256u /* managed ports of one instance */
 
 /*
  * Queue tree of a managed port, as `tc` shows it:
@@ -57,23 +57,23 @@ struct ll_index {
 
 /* Map `ports`, key: slot. The tables are the configured ones multiplied out. */
 struct ll_port {
-	__u32 slot;               /* its own row */
-	__u8 trust;               /* enum ll_trust */
-	__u8 port_tc;             /* TC of a packet that carries nothing to trust */
-	__u8 remark;              /* 1: dscp_new differs from the identity somewhere */
+	__u32 slot;   /* its own row */
+	__u8 trust;   /* enum ll_trust */
+	__u8 port_tc; /* TC of a packet that carries nothing to trust */
+	__u8 remark;  /* 1: dscp_new differs from the identity somewhere */
 	__u8 reserved;
-	__u8 dot1p_tc[LL_TCS];    /* PCP -> TC */
-	__u8 dscp_tc[LL_DSCPS];   /* DSCP -> TC, through dscp->dscp, dscp->dot1p and dot1p->TC */
-	__u8 dscp_new[LL_DSCPS];  /* DSCP -> DSCP written into the packet (trust dscp only) */
+	__u8 dot1p_tc[LL_TCS];   /* PCP -> TC */
+	__u8 dscp_tc[LL_DSCPS];  /* DSCP -> TC, through dscp->dscp, dscp->dot1p and dot1p->TC */
+	__u8 dscp_new[LL_DSCPS]; /* DSCP -> DSCP written into the packet (trust dscp only) */
 };
 
 /* Row of a (port, TC) in the arrays `wred`, `ewma`, `ecn_stats` and `class_stats`. */
 #define LL_ROW(slot, tc) ((__u32)(slot) * LL_TCS + (__u32)(tc))
 #define LL_ROWS (LL_MAX_PORTS * LL_TCS)
 
-#define LL_WRED_ON 0x01u        /* thresholds are in force */
-#define LL_WRED_LOSSLESS 0x02u  /* lossless TC: Not-ECT is never dropped by WRED */
-#define LL_WRED_EWMA 0x04u      /* decide on the average, not on the instantaneous depth */
+#define LL_WRED_ON 0x01u       /* thresholds are in force */
+#define LL_WRED_LOSSLESS 0x02u /* lossless TC: Not-ECT is never dropped by WRED */
+#define LL_WRED_EWMA 0x04u     /* decide on the average, not on the instantaneous depth */
 
 /* Map `wred`: marking thresholds of one (port, TC). User space writes, the egress program reads. */
 struct ll_wred {
@@ -83,13 +83,14 @@ struct ll_wred {
 	__u8 flags;      /* LL_WRED_* */
 	__u8 ewma_shift; /* weight 2^-n, 1 .. 15 */
 	__u16 reserved;
-	__u32 idle_ns;   /* time of one full-size packet at port rate; ages the average while idle; 0 = no ageing */
+	__u32 idle_ns; /* time of one full-size packet at port rate; ages the average while idle; 0 = no
+			  ageing */
 };
 
 /* Map `ewma`: the average of one (port, TC). The egress program owns it. */
 struct ll_ewma {
-	__u64 avg;      /* average depth in bytes, scaled by 2^16 */
-	__u64 last_ns;  /* time of the last packet, CLOCK_MONOTONIC */
+	__u64 avg;     /* average depth in bytes, scaled by 2^16 */
+	__u64 last_ns; /* time of the last packet, CLOCK_MONOTONIC */
 };
 
 /*
@@ -97,15 +98,15 @@ struct ll_ewma {
  * selected == marked + dropped + already_ce + spared + failed
  */
 struct ll_ecn_stats {
-	__u64 seen[4];     /* by ECN field: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE */
-	__u64 not_ip;      /* neither IPv4 nor IPv6: treated as Not-ECT */
-	__u64 selected;    /* chosen by WRED */
-	__u64 marked;      /* ECT(0) or ECT(1) turned into CE */
-	__u64 dropped;     /* Not-ECT dropped (lossy TC) */
-	__u64 already_ce;  /* was CE before */
-	__u64 spared;      /* Not-ECT passed because the TC is lossless */
-	__u64 failed;      /* the mark could not be written; the packet passed unmarked */
-	__u64 no_depth;    /* the leaf's depth could not be read: no decision was made */
+	__u64 seen[4];    /* by ECN field: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE */
+	__u64 not_ip;     /* neither IPv4 nor IPv6: treated as Not-ECT */
+	__u64 selected;   /* chosen by WRED */
+	__u64 marked;     /* ECT(0) or ECT(1) turned into CE */
+	__u64 dropped;    /* Not-ECT dropped (lossy TC) */
+	__u64 already_ce; /* was CE before */
+	__u64 spared;     /* Not-ECT passed because the TC is lossless */
+	__u64 failed;     /* the mark could not be written; the packet passed unmarked */
+	__u64 no_depth;   /* the leaf's depth could not be read: no decision was made */
 };
 
 /* Map `class_stats`, per CPU, row per (ingress port, TC). */
@@ -127,16 +128,16 @@ enum ll_bad {
 /* Map `port_stats`, per CPU, row per port slot. */
 struct ll_port_stats {
 	__u64 bad[LL_BAD_KINDS];
-	__u64 untrusted;   /* nothing to trust in the packet: took the port's TC */
-	__u64 remarked;    /* DSCP rewritten */
+	__u64 untrusted; /* nothing to trust in the packet: took the port's TC */
+	__u64 remarked;  /* DSCP rewritten */
 };
 
 /* Map `meta`, one row: whose maps these are. Read and written by user space alone. */
 struct ll_meta {
-	__u32 abi;         /* LL_ABI_VERSION */
+	__u32 abi; /* LL_ABI_VERSION */
 	__u32 reserved;
-	__u64 netns;       /* inode number of the network namespace the instance lives in */
-	char build[64];    /* version and build of the programs, NUL-terminated */
+	__u64 netns;    /* inode number of the network namespace the instance lives in */
+	char build[64]; /* version and build of the programs, NUL-terminated */
 };
 
 #define LL_SIZE_IS(type, size) _Static_assert(sizeof(struct type) == (size), #type " changed its size")

@@ -24,7 +24,8 @@ using std::chrono::steady_clock;
 
 class Daemon {
  public:
-  Daemon(Config config, std::string config_file) : wanted_(std::move(config)), config_file_(std::move(config_file)) {}
+  Daemon(Config config, std::string config_file)
+      : wanted_(std::move(config)), config_file_(std::move(config_file)) {}
 
   Status start();
   void run();
@@ -106,8 +107,9 @@ void Daemon::run() {
   wait_for_events();
   feed_watchdog();
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - started_);
-  spdlog::info("losslessd {} ready in {} ms: instance {}, {} ports, {}", LL_VERSION, took.count(), wanted_.instance,
-               ports_->ports().size(), context_->adopted ? "datapath adopted" : "datapath loaded");
+  spdlog::info("losslessd {} ready in {} ms: instance {}, {} ports, {}", LL_VERSION, took.count(),
+               wanted_.instance, ports_->ports().size(),
+               context_->adopted ? "datapath adopted" : "datapath loaded");
   sd_notify(0, "READY=1");
   loop_.run();
   if (stopper_.joinable()) stopper_.join();
@@ -122,7 +124,8 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
   auto changes = diff_config(running, *file);
   if (auto ok = ports_->configure(*file); !ok) return fail(ok.error());
   spdlog::info("reloaded {}: {} changes", config_file_, changes.size());
-  for (const ConfigChange& change : changes) spdlog::info("  {}: {} -> {}", change.path, change.from, change.to);
+  for (const ConfigChange& change : changes)
+    spdlog::info("  {}: {} -> {}", change.path, change.from, change.to);
   return changes;
 }
 
@@ -143,7 +146,8 @@ void Daemon::wait_for_signal() {
 void Daemon::wait_for_events() {
   event_fd_->async_wait(asio::posix::stream_descriptor::wait_read, [this](const asio::error_code& error) {
     if (error) return;
-    if (!events_->read_events([](nlmsghdr*) {})) spdlog::warn("netlink events were lost; looking at everything anew");
+    if (!events_->read_events([](nlmsghdr*) {}))
+      spdlog::warn("netlink events were lost; looking at everything anew");
     if (auto ok = ports_->reconcile(); !ok) spdlog::error("{}", ok.error());
     wait_for_events();
   });

@@ -65,7 +65,7 @@ unsigned possible_cpus() {
 }
 
 std::uint64_t current_netns() {
-  struct stat st {};
+  struct stat st{};
   return stat("/proc/thread-self/ns/net", &st) == 0 ? st.st_ino : 0;
 }
 
@@ -111,7 +111,10 @@ Result<Datapath> Datapath::open(const std::string& instance, const std::string& 
     datapath.origin_ = Origin::Replacing;
     loaded = datapath.load(build);
   }
-  if (!loaded) return std::unexpected(loaded.error());
+  if (!loaded) {
+    if (datapath.origin_ == Origin::Fresh) (void)datapath.detach_all();  // only empty folders so far
+    return std::unexpected(loaded.error());
+  }
   return datapath;
 }
 
@@ -167,7 +170,8 @@ Status Datapath::attach_hook(unsigned ifindex, Hook hook) {
   }
   const Link link(bpf_program__attach_tcx(program, static_cast<int>(ifindex), nullptr), bpf_link__destroy);
   if (!link) return fail_errno("cannot attach to tcx of interface " + std::to_string(ifindex), errno);
-  if (const int error = bpf_link__pin(link.get(), path.c_str())) return fail_errno("cannot pin " + path, error);
+  if (const int error = bpf_link__pin(link.get(), path.c_str()))
+    return fail_errno("cannot pin " + path, error);
   return {};
 }
 
@@ -185,9 +189,8 @@ Status Datapath::detach(unsigned ifindex) {
 }
 
 bool Datapath::is_attached(unsigned ifindex) const {
-  return std::ranges::all_of(kHooks, [&](Hook hook) {
-    return live_ifindex({ifindex, hook, pins_.link(ifindex, hook)}) == ifindex;
-  });
+  return std::ranges::all_of(
+      kHooks, [&](Hook hook) { return live_ifindex({ifindex, hook, pins_.link(ifindex, hook)}) == ifindex; });
 }
 
 std::string Datapath::other_owner(unsigned ifindex) const {

@@ -13,8 +13,8 @@
 
 #include "bpf/abi.h"
 #include "loader/map.h"
-#include "loader/port_table.h"
 #include "loader/pins_io.h"
+#include "loader/port_table.h"
 #include "loader/result.h"
 
 struct datapath_bpf;

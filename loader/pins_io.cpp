@@ -19,7 +19,7 @@ namespace {
 constexpr const char* hook_name(Hook hook) { return hook == Hook::Ingress ? "ingress" : "egress"; }
 
 bool is_bpffs(const char* path) {
-  struct statfs fs {};
+  struct statfs fs{};
   return statfs(path, &fs) == 0 && fs.f_type == BPF_FS_MAGIC;
 }
 
@@ -81,9 +81,11 @@ std::vector<LinkPin> list_links(const Pins& pins) {
 }
 
 Status remove_dir(const std::string& path) {
-  for (const std::string& name : list_dir(path))
-    if (const std::string pin = path + "/" + name; unlink(pin.c_str()) && errno != ENOENT)
-      return fail_errno("cannot remove " + pin, errno);
+  for (const std::string& name : list_dir(path)) {
+    std::string pin = path;
+    pin.append("/").append(name);
+    if (unlink(pin.c_str()) && errno != ENOENT) return fail_errno("cannot remove " + pin, errno);
+  }
   if (rmdir(path.c_str()) && errno != ENOENT) return fail_errno("cannot remove " + path, errno);
   return {};
 }

@@ -17,7 +17,8 @@ Status PortTable::set(std::uint32_t ifindex, const ll_port& row) const {
   if (!at) at = place(ifindex, 0);
   if (!at)
     return fail("interface index " + std::to_string(ifindex) + ": " + std::to_string(LL_INDEX_PROBES) +
-                " managed interfaces have the same or a neighbouring index modulo " + std::to_string(LL_INDEX_SIZE));
+                " managed interfaces have the same or a neighbouring index modulo " +
+                std::to_string(LL_INDEX_SIZE));
   return index_.set(*at, ll_index{.ifindex = ifindex, .slot = row.slot});
 }
 

@@ -29,7 +29,8 @@ grpc::Status get_version(const Context&, const v1::GetVersionRequest&, v1::GetVe
 grpc::Status list_ports(const Context&, const v1::ListPortsRequest&, v1::ListPortsReply&);
 grpc::Status list_queues(const Context&, const v1::ListQueuesRequest&, v1::ListQueuesReply&);
 grpc::Status list_ecn(const Context&, const v1::ListEcnRequest&, v1::ListEcnReply&);
-grpc::Status list_priority_maps(const Context&, const v1::ListPriorityMapsRequest&, v1::ListPriorityMapsReply&);
+grpc::Status list_priority_maps(const Context&, const v1::ListPriorityMapsRequest&,
+                                v1::ListPriorityMapsReply&);
 grpc::Status get_capabilities(const Context&, const v1::GetCapabilitiesRequest&, v1::GetCapabilitiesReply&);
 grpc::Status set_ecn(const Context&, const v1::SetEcnRequest&, v1::SetEcnReply&);
 grpc::Status diff_config(const Context&, const v1::DiffConfigRequest&, v1::DiffConfigReply&);

@@ -14,12 +14,12 @@ namespace lossless::net {
 struct Link {
   int ifindex = 0;
   std::string name;
-  unsigned mtu = 0;         // bytes, without the Ethernet header
-  bool up = false;          // administratively up and with carrier
-  bool ethernet = false;    // frames carry an Ethernet header
+  unsigned mtu = 0;       // bytes, without the Ethernet header
+  bool up = false;        // administratively up and with carrier
+  bool ethernet = false;  // frames carry an Ethernet header
   bool loopback = false;
-  std::string kind;         // veth, bridge, vlan, …; empty for hardware
-  std::string master;       // bridge or bond it belongs to
+  std::string kind;    // veth, bridge, vlan, …; empty for hardware
+  std::string master;  // bridge or bond it belongs to
   unsigned tx_queues = 1;
   bool operator==(const Link&) const = default;
 };

@@ -49,13 +49,15 @@ std::uint32_t ticks(std::uint64_t bytes, std::uint64_t rate) {
 
 Message htb_root(int ifindex) {
   Message message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL);
-  message.header(tc_header(ifindex, TC_H_ROOT, kRoot)).text(TCA_KIND, "htb").nest(TCA_OPTIONS, [](Message& m) {
-    tc_htb_glob glob{};
-    glob.version = 3;
-    glob.rate2quantum = 10;
-    glob.defcls = 1;  // TC 0; the egress program classifies every packet, so this is for its absence
-    m.attr(TCA_HTB_INIT, glob);
-  });
+  message.header(tc_header(ifindex, TC_H_ROOT, kRoot))
+      .text(TCA_KIND, "htb")
+      .nest(TCA_OPTIONS, [](Message& m) {
+        tc_htb_glob glob{};
+        glob.version = 3;
+        glob.rate2quantum = 10;
+        glob.defcls = 1;  // TC 0; the egress program classifies every packet, so this is for its absence
+        m.attr(TCA_HTB_INIT, glob);
+      });
   return message;
 }
 
@@ -86,16 +88,28 @@ Message htb_class(int ifindex, const ClassSpec& spec) {
 }
 
 ClassSpec rate_class(const QueueTree& tree) {
-  return {.parent = kRoot, .handle = kRateClass, .rate = tree.rate, .ceil = tree.rate, .burst = tree.burst,
-          .cburst = tree.burst, .prio = 0, .quantum = 1500};
+  return {.parent = kRoot,
+          .handle = kRateClass,
+          .rate = tree.rate,
+          .ceil = tree.rate,
+          .burst = tree.burst,
+          .cburst = tree.burst,
+          .prio = 0,
+          .quantum = 1500};
 }
 
 // The rate class alone holds the port's rate. A ceiling of their own at that rate would take leaves out of
 // the round each time they have sent, and their weights with it.
 ClassSpec tc_class(const QueueTree& tree, unsigned tc) {
   const TreeClass& c = tree.classes[tc];
-  return {.parent = kRateClass, .handle = LL_PRIORITY(tc), .rate = kBorrowOnly, .ceil = port::kUnlimited,
-          .burst = tree.burst, .cburst = port::kGateOpenBurst, .prio = c.prio, .quantum = c.quantum};
+  return {.parent = kRateClass,
+          .handle = LL_PRIORITY(tc),
+          .rate = kBorrowOnly,
+          .ceil = port::kUnlimited,
+          .burst = tree.burst,
+          .cburst = port::kGateOpenBurst,
+          .prio = c.prio,
+          .quantum = c.quantum};
 }
 
 Message open_gate(int ifindex, unsigned tc, std::uint32_t limit_bytes, int flags) {
@@ -116,7 +130,8 @@ Message open_gate(int ifindex, unsigned tc, std::uint32_t limit_bytes, int flags
 
 void read_tbf_limit(const nlattr* options, QdiscInfo& info) {
   nlattr* attrs[TCA_TBF_MAX + 1];
-  if (nla_parse_nested(attrs, TCA_TBF_MAX, const_cast<nlattr*>(options), nullptr) || !attrs[TCA_TBF_PARMS]) return;
+  if (nla_parse_nested(attrs, TCA_TBF_MAX, const_cast<nlattr*>(options), nullptr) || !attrs[TCA_TBF_PARMS])
+    return;
   if (nla_len(attrs[TCA_TBF_PARMS]) < static_cast<int>(sizeof(tc_tbf_qopt))) return;
   info.limit_bytes = static_cast<const tc_tbf_qopt*>(nla_data(attrs[TCA_TBF_PARMS]))->limit;
 }
@@ -149,10 +164,12 @@ std::optional<QdiscInfo> read_qdisc(nlmsghdr* header) {
   return info;
 }
 
-Status apply_leaf(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes, const QdiscInfo* present) {
+Status apply_leaf(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes,
+                  const QdiscInfo* present) {
   if (present && present->kind == "tbf" && present->limit_bytes == limit_bytes) return {};
   const int flags = present ? 0 : NLM_F_CREATE | NLM_F_EXCL;
-  return netlink.request(open_gate(ifindex, tc, limit_bytes, flags), "cannot set the queue of TC " + std::to_string(tc));
+  return netlink.request(open_gate(ifindex, tc, limit_bytes, flags),
+                         "cannot set the queue of TC " + std::to_string(tc));
 }
 
 }  // namespace
@@ -193,7 +210,8 @@ bool has_tree(const std::vector<QdiscInfo>& qdiscs, int ifindex) {
 // The kernel gives the qdiscs it chooses itself no handle.
 bool is_foreign(const QdiscInfo& root) { return root.handle != 0 && !is_ours(root); }
 
-Status apply_tree(Netlink& netlink, int ifindex, const QueueTree& tree, const std::optional<QueueTree>& applied) {
+Status apply_tree(Netlink& netlink, int ifindex, const QueueTree& tree,
+                  const std::optional<QueueTree>& applied) {
   const auto qdiscs = list_qdiscs(netlink);
   if (!qdiscs) return std::unexpected(qdiscs.error());
   const QdiscInfo* root = find_root(*qdiscs, ifindex);
@@ -205,7 +223,8 @@ Status apply_tree(Netlink& netlink, int ifindex, const QueueTree& tree, const st
 
   const bool same_rate = !fresh && applied && applied->rate == tree.rate && applied->burst == tree.burst;
   if (!same_rate)
-    if (auto ok = netlink.request(htb_class(ifindex, rate_class(tree)), "cannot set the port rate"); !ok) return ok;
+    if (auto ok = netlink.request(htb_class(ifindex, rate_class(tree)), "cannot set the port rate"); !ok)
+      return ok;
   for (unsigned tc = 0; tc < kTcs; ++tc) {
     const bool same = same_rate && applied->classes[tc].prio == tree.classes[tc].prio &&
                       applied->classes[tc].quantum == tree.classes[tc].quantum;

@@ -28,10 +28,14 @@ std::optional<std::string> unsuitable(const net::Link& link) {
 
 const char* name_of(PortState state) {
   switch (state) {
-    case PortState::Attached: return "attached";
-    case PortState::Absent: return "absent";
-    case PortState::Refused: return "refused";
-    case PortState::Detached: return "detached";
+    case PortState::Attached:
+      return "attached";
+    case PortState::Absent:
+      return "absent";
+    case PortState::Refused:
+      return "refused";
+    case PortState::Detached:
+      return "detached";
   }
   return "unknown";
 }
@@ -79,7 +83,8 @@ std::uint32_t PortService::choose_slot(unsigned ifindex) {
 
 Status PortService::configure(const Config& config) {
   for (Port& port : ports_) {
-    const bool stays = std::ranges::any_of(config.ports, [&](const auto& c) { return c.name == port.config.name; });
+    const bool stays =
+        std::ranges::any_of(config.ports, [&](const auto& c) { return c.name == port.config.name; });
     if (stays) continue;
     if (auto given = give_back(port); !given) spdlog::error("port {}: {}", port.config.name, given.error());
     spdlog::info("port {}: given back", port.config.name);
@@ -93,7 +98,8 @@ Status PortService::configure(const Config& config) {
   });
   ports_.reserve(config.ports.size());
   for (const PortConfig& wanted : config.ports) {
-    const auto known = std::ranges::find_if(old, [&](const Port& port) { return port.config.name == wanted.name; });
+    const auto known =
+        std::ranges::find_if(old, [&](const Port& port) { return port.config.name == wanted.name; });
     if (known == old.end()) continue;
     ports_.push_back(std::move(*known));
     ports_.back().config = wanted;
@@ -123,8 +129,8 @@ Status PortService::drop_strangers(const std::vector<net::Link>& links) {
   for (const unsigned ifindex : present) {
     if (wanted.contains(ifindex)) continue;
     if (auto ok = datapath_.detach(ifindex); !ok) return ok;
-    const bool exists =
-        std::ranges::any_of(links, [&](const net::Link& l) { return l.ifindex == static_cast<int>(ifindex); });
+    const bool exists = std::ranges::any_of(
+        links, [&](const net::Link& l) { return l.ifindex == static_cast<int>(ifindex); });
     if (exists)
       if (auto ok = net::remove_tree(netlink_, static_cast<int>(ifindex)); !ok) return ok;
     maps().ports.erase(ifindex);
