@@ -54,6 +54,7 @@ class Daemon {
   asio::signal_set signals_{loop_, SIGTERM, SIGINT, SIGHUP};
   asio::steady_timer watchdog_{loop_};
   std::thread stopper_;
+  bool given_back_ = false;  // nothing of the instance is left
 };
 
 Status Daemon::open_datapath() {
@@ -94,7 +95,11 @@ Status Daemon::start() {
                                                          .adopted = adopted,
                                                          .started = started_,
                                                          .reload = [this] { return reload(); },
-                                                         .stop = [this] { stop(); }});
+                                                         .given_back =
+                                                             [this] {
+                                                               given_back_ = true;
+                                                               stop();
+                                                             }});
   auto server = api::Server::listen(wanted_.api, loop_, *context_);
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
@@ -113,6 +118,7 @@ void Daemon::run() {
   sd_notify(0, "READY=1");
   loop_.run();
   if (stopper_.joinable()) stopper_.join();
+  if (given_back_) lock_->remove();
 }
 
 std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {

@@ -154,7 +154,7 @@ Status detach(const Context& context, const v1::DetachRequest& request, v1::Deta
     for (const port::Port& port : context.ports.ports())
       if (port.state == port::PortState::Attached) reply.add_detached(port.config.name);
     if (auto done = context.ports.detach_all(); !done) return {StatusCode::INTERNAL, done.error()};
-    context.stop();
+    context.given_back();
     return Status::OK;
   }
   for (const std::string& name : request.ports()) {

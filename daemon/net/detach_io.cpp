@@ -34,7 +34,7 @@ Result<std::vector<std::string>> detach_instance(const std::string& instance) {
   const Pins pins(instance);
   struct stat st{};
   if (stat(pins.root.c_str(), &st)) return fail("nothing is attached: there is no " + pins.root);
-  const auto lock = InstanceLock::take(instance);
+  auto lock = InstanceLock::take(instance);
   if (!lock) return std::unexpected(lock.error());
   if (auto here = check_namespace(pins); !here) return std::unexpected(here.error());
   auto netlink = Netlink::open();
@@ -51,6 +51,7 @@ Result<std::vector<std::string>> detach_instance(const std::string& instance) {
     names.emplace_back(name.data());
   }
   if (auto gone = remove_instance(pins); !gone) return std::unexpected(gone.error());
+  lock->remove();
   return names;
 }
 

@@ -245,7 +245,7 @@ Status PortService::detach(const std::string& name) {
 Status PortService::detach_all() {
   for (Port& port : ports_) {
     if (auto given = give_back(port); !given) return given;
-    enter(port, PortState::Detached, kByCommand);
+    if (port.state == PortState::Attached) enter(port, PortState::Detached, kByCommand);
   }
   return datapath_.detach_all();
 }

@@ -188,6 +188,7 @@ def test_detach_all_leaves_nothing(star, sandbox, tools, alive):
     if alive:
         assert d.process.wait(timeout=10) == 0
     assert not (PINS / d.instance).exists()
+    assert not (Path("/run/lossless") / d.instance).exists()
     assert sandbox.run(s.switch, "tc", "qdisc", "show") == before
     assert "ll_" not in program_ids(sandbox, s.switch)
 
