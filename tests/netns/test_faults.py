@@ -274,10 +274,11 @@ def test_something_else_in_the_place_of_the_socket(star, sandbox, tools):
     d.socket.unlink()
 
 
-def test_socket_has_owner_and_mode(star, sandbox):
+@pytest.mark.parametrize("group", ["daemon", "1"])
+def test_socket_has_owner_and_mode(star, sandbox, group):
     s = star(2)
     d = sandbox.daemon(s.switch, ["h1"], start=False)
-    d.config.write_text(d.config.read_text().replace("[api]\n", '[api]\ngroup = "daemon"\nmode = "0640"\n'))
+    d.config.write_text(d.config.read_text().replace("[api]\n", '[api]\ngroup = "' + group + '"\nmode = "0640"\n'))
     d.start()
     d.wait_ready()
     st = d.socket.stat()
