@@ -13,18 +13,6 @@ namespace {
 using grpc::Status;
 using grpc::StatusCode;
 
-// Calls `each` for the named port, or for all when `name` is empty.
-Status for_ports(const Context& context, const std::string& name, const std::function<void(const port::Port&)>& each) {
-  if (name.empty()) {
-    for (const port::Port& port : context.ports.ports()) each(port);
-    return Status::OK;
-  }
-  const port::Port* port = context.ports.find(name);
-  if (!port) return {StatusCode::NOT_FOUND, context.ports.no_port(name)};
-  each(*port);
-  return Status::OK;
-}
-
 template <class List>
 void add_changes(const std::vector<ConfigChange>& changes, List* list) {
   for (const ConfigChange& change : changes) {
@@ -40,6 +28,17 @@ Status not_possible(const std::string& why) { return {StatusCode::FAILED_PRECOND
 bool fits_u32(std::uint64_t value) { return value <= UINT32_MAX; }
 
 }  // namespace
+
+Status for_ports(const Context& context, const std::string& name, const std::function<void(const port::Port&)>& each) {
+  if (name.empty()) {
+    for (const port::Port& port : context.ports.ports()) each(port);
+    return Status::OK;
+  }
+  const port::Port* port = context.ports.find(name);
+  if (!port) return {StatusCode::NOT_FOUND, context.ports.no_port(name)};
+  each(*port);
+  return Status::OK;
+}
 
 std::string join_errors(const ConfigErrors& errors) {
   std::string text;
