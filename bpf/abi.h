@@ -17,9 +17,9 @@
 
 #define LL_ABI_VERSION 1u
 
-#define LL_TCS 8u          /* traffic classes of a port, 802.1Q priorities 0-7 */
-#define LL_DSCPS 64u       /* code points of RFC 2474 */
-#define LL_MAX_PORTS 256u  /* managed ports of one instance */
+#define LL_TCS 8u         /* traffic classes of a port, 802.1Q priorities 0-7 */
+#define LL_DSCPS 64u      /* code points of RFC 2474 */
+#define LL_MAX_PORTS 256u /* managed ports of one instance */
 
 /*
  * Queue tree of a managed port, as `tc` shows it:
@@ -45,23 +45,23 @@ enum ll_trust {
 
 /* Map `ports`, key: interface index (u32). The tables are the configured ones multiplied out. */
 struct ll_port {
-	__u32 slot;               /* row of this port in the per-port arrays, 0 .. LL_MAX_PORTS-1 */
-	__u8 trust;               /* enum ll_trust */
-	__u8 port_tc;             /* TC of a packet that carries nothing to trust */
-	__u8 remark;              /* 1: dscp_new differs from the identity somewhere */
+	__u32 slot;   /* row of this port in the per-port arrays, 0 .. LL_MAX_PORTS-1 */
+	__u8 trust;   /* enum ll_trust */
+	__u8 port_tc; /* TC of a packet that carries nothing to trust */
+	__u8 remark;  /* 1: dscp_new differs from the identity somewhere */
 	__u8 reserved;
-	__u8 dot1p_tc[LL_TCS];    /* PCP -> TC */
-	__u8 dscp_tc[LL_DSCPS];   /* DSCP -> TC, through dscp->dscp, dscp->dot1p and dot1p->TC */
-	__u8 dscp_new[LL_DSCPS];  /* DSCP -> DSCP written into the packet (trust dscp only) */
+	__u8 dot1p_tc[LL_TCS];   /* PCP -> TC */
+	__u8 dscp_tc[LL_DSCPS];  /* DSCP -> TC, through dscp->dscp, dscp->dot1p and dot1p->TC */
+	__u8 dscp_new[LL_DSCPS]; /* DSCP -> DSCP written into the packet (trust dscp only) */
 };
 
 /* Row of a (port, TC) in the arrays `wred`, `ewma`, `ecn_stats`, `class_stats`, `mmu`, `pfc` and `pause`. */
 #define LL_ROW(slot, tc) ((__u32)(slot) * LL_TCS + (__u32)(tc))
 #define LL_ROWS (LL_MAX_PORTS * LL_TCS)
 
-#define LL_WRED_ON 0x01u        /* thresholds are in force */
-#define LL_WRED_LOSSLESS 0x02u  /* lossless TC: Not-ECT is never dropped by WRED */
-#define LL_WRED_EWMA 0x04u      /* decide on the average, not on the instantaneous depth */
+#define LL_WRED_ON 0x01u       /* thresholds are in force */
+#define LL_WRED_LOSSLESS 0x02u /* lossless TC: Not-ECT is never dropped by WRED */
+#define LL_WRED_EWMA 0x04u     /* decide on the average, not on the instantaneous depth */
 
 /* Map `wred`: marking thresholds of one (port, TC). User space writes, the egress program reads. */
 struct ll_wred {
@@ -71,13 +71,14 @@ struct ll_wred {
 	__u8 flags;      /* LL_WRED_* */
 	__u8 ewma_shift; /* weight 2^-n, 1 .. 15 */
 	__u16 reserved;
-	__u32 idle_ns;   /* time of one full-size packet at port rate; ages the average while idle; 0 = no ageing */
+	__u32 idle_ns; /* time of one full-size packet at port rate; ages the average while idle; 0 = no
+			  ageing */
 };
 
 /* Map `ewma`: the average of one (port, TC). The egress program owns it. */
 struct ll_ewma {
-	__u64 avg;      /* average depth in bytes, scaled by 2^16 */
-	__u64 last_ns;  /* time of the last packet, CLOCK_MONOTONIC */
+	__u64 avg;     /* average depth in bytes, scaled by 2^16 */
+	__u64 last_ns; /* time of the last packet, CLOCK_MONOTONIC */
 };
 
 /*
@@ -85,15 +86,15 @@ struct ll_ewma {
  * selected == marked + dropped + already_ce + spared + failed
  */
 struct ll_ecn_stats {
-	__u64 seen[4];     /* by ECN field: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE */
-	__u64 not_ip;      /* neither IPv4 nor IPv6: treated as Not-ECT */
-	__u64 selected;    /* chosen by WRED */
-	__u64 marked;      /* ECT(0) or ECT(1) turned into CE */
-	__u64 dropped;     /* Not-ECT dropped (lossy TC) */
-	__u64 already_ce;  /* was CE before */
-	__u64 spared;      /* Not-ECT passed because the TC is lossless */
-	__u64 failed;      /* the mark could not be written; the packet passed unmarked */
-	__u64 no_depth;    /* the leaf's depth could not be read: no decision was made */
+	__u64 seen[4];    /* by ECN field: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE */
+	__u64 not_ip;     /* neither IPv4 nor IPv6: treated as Not-ECT */
+	__u64 selected;   /* chosen by WRED */
+	__u64 marked;     /* ECT(0) or ECT(1) turned into CE */
+	__u64 dropped;    /* Not-ECT dropped (lossy TC) */
+	__u64 already_ce; /* was CE before */
+	__u64 spared;     /* Not-ECT passed because the TC is lossless */
+	__u64 failed;     /* the mark could not be written; the packet passed unmarked */
+	__u64 no_depth;   /* the leaf's depth could not be read: no decision was made */
 };
 
 /* Map `class_stats`, per CPU, row per (ingress port, TC). */
@@ -115,49 +116,49 @@ enum ll_bad {
 /* Map `port_stats`, per CPU, row per port slot. */
 struct ll_port_stats {
 	__u64 bad[LL_BAD_KINDS];
-	__u64 untrusted;   /* nothing to trust in the packet: took the port's TC */
-	__u64 remarked;    /* DSCP rewritten */
+	__u64 untrusted; /* nothing to trust in the packet: took the port's TC */
+	__u64 remarked;  /* DSCP rewritten */
 };
 
 /*
- * The buffer model. What a packet takes is counted for the port it came in by (ingress view) from the moment it
- * is handed to a port's queue until it leaves that queue or is dropped there; the egress view is the depth of the
- * leaf itself.
+ * The buffer model. What a packet takes is counted for the port it came in by (ingress view) from the moment
+ * it is handed to a port's queue until it leaves that queue or is dropped there; the egress view is the depth
+ * of the leaf itself.
  *
  * Map `mmu`, row per (port, TC). User space maps it into memory, so both sides change members by atomic
  * operations only. One cache line.
  */
 struct ll_mmu {
-	__u64 bytes;          /* held now, came in by this port */
-	__u64 peak;           /* highest `bytes` since the last clear */
-	__u64 egress_peak;    /* highest depth of this port's own leaf since the last clear */
-	__u64 over_limit;     /* packets that found more than xoff + headroom */
-	__u64 xoff;           /* 1: the peer was told to stop */
-	__u64 xoff_ns;        /* when it was told so last, CLOCK_MONOTONIC */
-	__u64 tx_xoff;        /* PFC frames sent that stop this TC, refreshes included */
-	__u64 tx_xon;         /* PFC frames sent that let it go on */
+	__u64 bytes;       /* held now, came in by this port */
+	__u64 peak;        /* highest `bytes` since the last clear */
+	__u64 egress_peak; /* highest depth of this port's own leaf since the last clear */
+	__u64 over_limit;  /* packets that found more than xoff + headroom */
+	__u64 xoff;        /* 1: the peer was told to stop */
+	__u64 xoff_ns;     /* when it was told so last, CLOCK_MONOTONIC */
+	__u64 tx_xoff;     /* PFC frames sent that stop this TC, refreshes included */
+	__u64 tx_xon;      /* PFC frames sent that let it go on */
 };
 
 /* Map `pfc`: thresholds of one (port, TC), all zero while PFC is off there. User space writes. */
 struct ll_pfc {
-	__u64 xoff;           /* bytes of the ingress view: above, the peer is stopped */
-	__u64 xon;            /* below or at: it may go on */
-	__u64 limit;          /* xoff + headroom: more than this should never arrive */
-	__u64 refresh_ns;     /* a packet above xoff repeats the frame when the last one is this old */
-	__u16 quanta;         /* pause time in the frames */
-	__u8 on;              /* 1: lossless, both ways */
-	__u8 mac[6];          /* of the port: source of its frames */
+	__u64 xoff;       /* bytes of the ingress view: above, the peer is stopped */
+	__u64 xon;        /* below or at: it may go on */
+	__u64 limit;      /* xoff + headroom: more than this should never arrive */
+	__u64 refresh_ns; /* a packet above xoff repeats the frame when the last one is this old */
+	__u16 quanta;     /* pause time in the frames */
+	__u8 on;          /* 1: lossless, both ways */
+	__u8 mac[6];      /* of the port: source of its frames */
 	__u8 reserved[7];
 };
 
 /* Map `pause`, row per (port, TC): what the peer's frames do to our queue. The daemon's thread writes. */
 struct ll_pause {
-	__u64 since_ns;       /* the gate is closed since; 0: open */
-	__u64 until_ns;       /* it opens by itself then */
-	__u64 paused_ns;      /* sum of the pauses that are over */
-	__u64 transitions;    /* open -> closed */
-	__u64 last_ns;        /* when the last frame with a time came */
-	__u64 rx_frames;      /* frames that named this TC (the ingress program counts) */
+	__u64 since_ns;    /* the gate is closed since; 0: open */
+	__u64 until_ns;    /* it opens by itself then */
+	__u64 paused_ns;   /* sum of the pauses that are over */
+	__u64 transitions; /* open -> closed */
+	__u64 last_ns;     /* when the last frame with a time came */
+	__u64 rx_frames;   /* frames that named this TC (the ingress program counts) */
 };
 
 /* What a MAC control frame is. */
@@ -169,7 +170,7 @@ enum ll_pfc_kind {
 	LL_PFC_BAD_OPCODE = 4,  /* another MAC control opcode */
 	LL_PFC_BAD_VECTOR = 5,  /* reserved bits of the enable vector are set */
 	LL_PFC_KINDS = 6,
-	LL_PFC_NONE = 7,        /* no MAC control frame */
+	LL_PFC_NONE = 7, /* no MAC control frame */
 };
 
 /* Map `pfc_stats`, per CPU, row per port slot. */
@@ -187,12 +188,12 @@ enum ll_pfc_event_kind {
 	LL_EVENT_XON = 2,  /* level at or below xon: the peer has to be told */
 };
 struct ll_pfc_event {
-	__u64 ns;          /* CLOCK_MONOTONIC */
+	__u64 ns; /* CLOCK_MONOTONIC */
 	__u32 slot;
-	__u8 kind;         /* enum ll_pfc_event_kind */
-	__u8 tc;           /* XOFF, XON */
-	__u8 classes;      /* RX: lossless TCs that are named */
-	__u8 sent;         /* XOFF */
+	__u8 kind;          /* enum ll_pfc_event_kind */
+	__u8 tc;            /* XOFF, XON */
+	__u8 classes;       /* RX: lossless TCs that are named */
+	__u8 sent;          /* XOFF */
 	__u16 time[LL_TCS]; /* RX: quanta */
 };
 
@@ -212,10 +213,10 @@ struct ll_latency {
 
 /* Map `meta`, one row: whose maps these are. Read and written by user space alone. */
 struct ll_meta {
-	__u32 abi;         /* LL_ABI_VERSION */
+	__u32 abi; /* LL_ABI_VERSION */
 	__u32 reserved;
-	__u64 netns;       /* inode number of the network namespace the instance lives in */
-	char build[64];    /* version and build of the programs, NUL-terminated */
+	__u64 netns;    /* inode number of the network namespace the instance lives in */
+	char build[64]; /* version and build of the programs, NUL-terminated */
 };
 
 #define LL_SIZE_IS(type, size) _Static_assert(sizeof(struct type) == (size), #type " changed its size")

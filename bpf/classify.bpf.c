@@ -10,8 +10,8 @@
 #include "pause.h"
 #include "stages/classify.h"
 
-static __always_inline void remark(struct __sk_buff *skb, const struct ll_port *port, const struct ll_headers *h,
-				   struct ll_port_stats *stats)
+static __always_inline void remark(struct __sk_buff *skb, const struct ll_port *port,
+				   const struct ll_headers *h, struct ll_port_stats *stats)
 {
 	__u8 dscp = port->dscp_new[h->tos >> 2];
 

@@ -90,8 +90,8 @@ int BPF_PROG(ll_left_queue, const struct sk_buff *skb, const struct net_device *
 	return 0;
 }
 
-#define LL_DROPPED_BY(reason, name)                                                                                    \
-	(bpf_core_enum_value_exists(enum skb_drop_reason, name) &&                                                     \
+#define LL_DROPPED_BY(reason, name)                                                                          \
+	(bpf_core_enum_value_exists(enum skb_drop_reason, name) &&                                           \
 	 (reason) == bpf_core_enum_value(enum skb_drop_reason, name))
 
 SEC("tp_btf/kfree_skb")

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The buffer model's way in, on tcx egress: the packet is counted for the port it came in by, and the peer there
- * is stopped when that port has sent more than its share. The way out is dequeue.bpf.c.
+ * The buffer model's way in, on tcx egress: the packet is counted for the port it came in by, and the peer
+ * there is stopped when that port has sent more than its share. The way out is dequeue.bpf.c.
  *
- * It is counted where it is handed to a queue and not where it comes in, so that what is consumed, filtered or
- * flooded to several ports is counted as often as it is held. Nothing waits between the two.
+ * It is counted where it is handed to a queue and not where it comes in, so that what is consumed, filtered
+ * or flooded to several ports is counted as often as it is held. Nothing waits between the two.
  */
 #ifndef LOSSLESS_MMU_H
 #define LOSSLESS_MMU_H

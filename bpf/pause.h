@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* MAC control frames that come in: counted by kind, told to the daemon where they name a lossless TC, dropped. */
+/* MAC control frames that come in: counted by kind, told to the daemon where they name a lossless TC,
+ * dropped. */
 #ifndef LOSSLESS_PAUSE_H
 #define LOSSLESS_PAUSE_H
 

@@ -17,7 +17,8 @@
  * tells it; that field outlives the trip through another namespace, so it counts only for a packet that
  * came in by one of our ports. Local packets never passed ingress: this port's own trust decides.
  */
-static __always_inline __u32 egress_tc(struct __sk_buff *skb, const struct ll_port *egress, const struct ll_headers *h)
+static __always_inline __u32 egress_tc(struct __sk_buff *skb, const struct ll_port *egress,
+				       const struct ll_headers *h)
 {
 	__u32 tc = ll_tc_of_priority(skb->priority);
 	__u32 ifindex = skb->ingress_ifindex;

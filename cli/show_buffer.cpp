@@ -39,9 +39,9 @@ std::string buffer_text(const v1::ListBufferReply& reply, const Style& style) {
                {"LIMIT", "to go out here"}});
   for (const auto& q : reply.queues()) {
     const bool pfc = q.xoff_bytes() > 0;
-    table.add({text_cell(q.port()), number_cell(q.tc()), type_cell(q.lossless()), bytes_cell(q.ingress_bytes()),
-               count_cell(q.ingress_cells()), bytes_cell(q.ingress_peak_bytes()),
-               value_cell(pfc ? format_size(q.xoff_bytes()) : "-"),
+    table.add({text_cell(q.port()), number_cell(q.tc()), type_cell(q.lossless()),
+               bytes_cell(q.ingress_bytes()), count_cell(q.ingress_cells()),
+               bytes_cell(q.ingress_peak_bytes()), value_cell(pfc ? format_size(q.xoff_bytes()) : "-"),
                value_cell(pfc ? format_size(q.headroom_bytes()) : "-"), bytes_cell(q.headroom_used_bytes()),
                bytes_cell(q.headroom_peak_bytes()), count_cell(q.over_limit(), Tone::Bad),
                bytes_cell(q.egress_bytes()), count_cell(q.egress_cells()), bytes_cell(q.egress_peak_bytes()),
@@ -52,10 +52,14 @@ std::string buffer_text(const v1::ListBufferReply& reply, const Style& style) {
 
 std::string packet_drops_text(const v1::ListPacketDropsReply& reply, const Style& style) {
   if (reply.queues().empty()) return "no queues: no port is attached\n";
-  Table table({{"PORT", "", true}, {"TC", "", true}, {"TYPE", "", true}, {"QUEUE FULL", "packets"}, {"WRED", "packets"}});
+  Table table({{"PORT", "", true},
+               {"TC", "", true},
+               {"TYPE", "", true},
+               {"QUEUE FULL", "packets"},
+               {"WRED", "packets"}});
   for (const auto& q : reply.queues()) {
-    table.add({text_cell(q.port()), number_cell(q.tc()), type_cell(q.lossless()), count_cell(q.tail(), Tone::Bad),
-               count_cell(q.wred(), Tone::Bad)});
+    table.add({text_cell(q.port()), number_cell(q.tc()), type_cell(q.lossless()),
+               count_cell(q.tail(), Tone::Bad), count_cell(q.wred(), Tone::Bad)});
   }
   return table.text(style);
 }
@@ -81,7 +85,8 @@ void add_show_packet_drop(CLI::App& show, Action& action) {
     action = [port](Context& context) {
       v1::ListPacketDropsRequest request;
       request.set_port(*port);
-      return context.call_and_print(&v1::Lossless::StubInterface::ListPacketDrops, request, packet_drops_text);
+      return context.call_and_print(&v1::Lossless::StubInterface::ListPacketDrops, request,
+                                    packet_drops_text);
     };
   });
 }

@@ -70,8 +70,8 @@ std::string ports_part(const v1::ListPfcReply& reply, const Style& style) {
 
 std::string latency_line(std::string_view what, const v1::Latency& l) {
   if (l.count() == 0) return fmt::format("{}: none yet\n", what);
-  return fmt::format("{}: p50 {} us, p99 {} us, longest {} us of {}\n", what, l.p50_us(), l.p99_us(), l.max_us(),
-                     format_count(l.count()));
+  return fmt::format("{}: p50 {} us, p99 {} us, longest {} us of {}\n", what, l.p50_us(), l.p99_us(),
+                     l.max_us(), format_count(l.count()));
 }
 
 }  // namespace
@@ -85,7 +85,8 @@ std::string pfc_text(const v1::ListPfcReply& reply, const Style& style) {
 
 void add_show_pfc(CLI::App& show, Action& action) {
   auto port = std::make_shared<std::string>();
-  auto* command = show.add_subcommand("pfc", "Priority flow control: thresholds, frames, pauses, reaction times");
+  auto* command =
+      show.add_subcommand("pfc", "Priority flow control: thresholds, frames, pauses, reaction times");
   command->add_option("IF", *port, "Only this port");
   command->callback([&action, port] {
     action = [port](Context& context) {

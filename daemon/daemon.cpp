@@ -25,7 +25,8 @@ using std::chrono::steady_clock;
 
 class Daemon {
  public:
-  Daemon(Config config, std::string config_file) : wanted_(std::move(config)), config_file_(std::move(config_file)) {}
+  Daemon(Config config, std::string config_file)
+      : wanted_(std::move(config)), config_file_(std::move(config_file)) {}
 
   Status start();
   void run();
@@ -115,8 +116,9 @@ void Daemon::run() {
   feed_watchdog();
   heal_counters();
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - started_);
-  spdlog::info("losslessd {} ready in {} ms: instance {}, {} ports, {}", LL_VERSION, took.count(), wanted_.instance,
-               ports_->ports().size(), context_->adopted ? "datapath adopted" : "datapath loaded");
+  spdlog::info("losslessd {} ready in {} ms: instance {}, {} ports, {}", LL_VERSION, took.count(),
+               wanted_.instance, ports_->ports().size(),
+               context_->adopted ? "datapath adopted" : "datapath loaded");
   sd_notify(0, "READY=1");
   loop_.run();
   if (stopper_.joinable()) stopper_.join();
@@ -131,7 +133,8 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
   auto changes = diff_config(running, *file);
   if (auto ok = ports_->configure(*file); !ok) return fail(ok.error());
   spdlog::info("reloaded {}: {} changes", config_file_, changes.size());
-  for (const ConfigChange& change : changes) spdlog::info("  {}: {} -> {}", change.path, change.from, change.to);
+  for (const ConfigChange& change : changes)
+    spdlog::info("  {}: {} -> {}", change.path, change.from, change.to);
   return changes;
 }
 

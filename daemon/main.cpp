@@ -30,7 +30,8 @@ lossless::Status enter_netns(const std::string& name) {
   const std::string path = name.find('/') == std::string::npos ? "/run/netns/" + name : name;
   const lossless::Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return lossless::fail_errno("cannot open network namespace " + path, errno);
-  if (setns(fd.get(), CLONE_NEWNET)) return lossless::fail_errno("cannot enter network namespace " + path, errno);
+  if (setns(fd.get(), CLONE_NEWNET))
+    return lossless::fail_errno("cannot enter network namespace " + path, errno);
   return {};
 }
 
@@ -75,7 +76,8 @@ int main(int argc, char** argv) {
     std::printf("%s: ok, %zu ports\n", options.config_file.c_str(), config->ports.size());
     return kOk;
   }
-  if (geteuid() != 0) return refuse("must run as root (or with CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON under systemd)");
+  if (geteuid() != 0)
+    return refuse("must run as root (or with CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON under systemd)");
   if (!options.netns.empty())
     if (auto entered = enter_netns(options.netns); !entered) return refuse(entered.error());
   if (auto ran = lossless::run_daemon(*config, options.config_file); !ran) return refuse(ran.error());

@@ -35,7 +35,8 @@ std::uint32_t cookie_of(const std::string& instance) {
   std::uint32_t hash = 2166136261U;  // FNV-1a
   const auto take = [&](std::uint8_t byte) { hash = (hash ^ byte) * 16777619U; };
   for (const char c : instance) take(static_cast<std::uint8_t>(c));
-  for (std::uint64_t inode = current_netns(); inode != 0; inode >>= 8U) take(static_cast<std::uint8_t>(inode));
+  for (std::uint64_t inode = current_netns(); inode != 0; inode >>= 8U)
+    take(static_cast<std::uint8_t>(inode));
   return hash != 0 ? hash : 1;
 }
 
@@ -74,7 +75,7 @@ unsigned possible_cpus() {
 }
 
 std::uint64_t current_netns() {
-  struct stat st {};
+  struct stat st{};
   return stat("/proc/thread-self/ns/net", &st) == 0 ? st.st_ino : 0;
 }
 
@@ -184,7 +185,8 @@ Status Datapath::attach_hook(unsigned ifindex, Hook hook) {
   }
   const Link link(bpf_program__attach_tcx(program, static_cast<int>(ifindex), nullptr), bpf_link__destroy);
   if (!link) return fail_errno("cannot attach to tcx of interface " + std::to_string(ifindex), errno);
-  if (const int error = bpf_link__pin(link.get(), path.c_str())) return fail_errno("cannot pin " + path, error);
+  if (const int error = bpf_link__pin(link.get(), path.c_str()))
+    return fail_errno("cannot pin " + path, error);
   return {};
 }
 
@@ -199,7 +201,8 @@ Status Datapath::attach_shared() {
     const Link link(bpf_program__attach(program), bpf_link__destroy);
     if (!link) return fail_errno("cannot attach " + name + " to its tracepoint", errno);
     if (unlink(path.c_str()) && errno != ENOENT) return fail_errno("cannot remove " + path, errno);
-    if (const int error = bpf_link__pin(link.get(), path.c_str())) return fail_errno("cannot pin " + path, error);
+    if (const int error = bpf_link__pin(link.get(), path.c_str()))
+      return fail_errno("cannot pin " + path, error);
   }
   shared_attached_ = true;
   return {};
@@ -220,9 +223,8 @@ Status Datapath::detach(unsigned ifindex) {
 }
 
 bool Datapath::is_attached(unsigned ifindex) const {
-  return std::ranges::all_of(kHooks, [&](Hook hook) {
-    return live_ifindex({ifindex, hook, pins_.link(ifindex, hook)}) == ifindex;
-  });
+  return std::ranges::all_of(
+      kHooks, [&](Hook hook) { return live_ifindex({ifindex, hook, pins_.link(ifindex, hook)}) == ifindex; });
 }
 
 std::string Datapath::other_owner(unsigned ifindex) const {

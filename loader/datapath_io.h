@@ -54,8 +54,9 @@ class Datapath {
 
   // Name of another instance that manages this interface, empty when none does.
   std::string other_owner(unsigned ifindex) const;
-  // Attaches the buffer model's way out, which all ports share, and both hooks, egress first, or exchanges the programs of links that are there. Programs of
-  // others on the port stay. The port's rows must be in the maps before.
+  // Attaches the buffer model's way out, which all ports share, and both hooks, egress first, or exchanges
+  // the programs of links that are there. Programs of others on the port stay. The port's rows must be in the
+  // maps before.
   Status attach(unsigned ifindex);
   // Ingress first. Absent is fine.
   Status detach(unsigned ifindex);

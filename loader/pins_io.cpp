@@ -19,7 +19,7 @@ namespace {
 constexpr const char* hook_name(Hook hook) { return hook == Hook::Ingress ? "ingress" : "egress"; }
 
 bool is_bpffs(const char* path) {
-  struct statfs fs {};
+  struct statfs fs{};
   return statfs(path, &fs) == 0 && fs.f_type == BPF_FS_MAGIC;
 }
 

@@ -45,10 +45,10 @@ class SharedArray {
   }
 
   // One member of a row; `row` must be inside the array.
-  std::atomic_ref<__u64> at(std::uint32_t row, __u64 Value::*member) const {
+  std::atomic_ref<__u64> at(std::uint32_t row, __u64 Value::* member) const {
     return std::atomic_ref<__u64>(rows_[row].*member);
   }
-  std::uint64_t get(std::uint32_t row, __u64 Value::*member) const {
+  std::uint64_t get(std::uint32_t row, __u64 Value::* member) const {
     return at(row, member).load(std::memory_order_relaxed);
   }
 

@@ -13,16 +13,17 @@
 #define LL_MAC_OPCODE_PAUSE 0x0001u
 #define LL_MAC_OPCODE_PFC 0x0101u
 
-/* Length of the frames we build, padded, without FCS; shorter ones than the smallest Ethernet frame are bad. */
+/* Length of the frames we build, padded, without FCS; shorter ones than the smallest Ethernet frame are bad.
+ */
 #define LL_PFC_FRAME_LEN 60u
 /* One quantum is the time of 512 bits at the speed of the link. */
 #define LL_PFC_QUANTUM_BITS 512u
 #define LL_PFC_MAX_QUANTA 0xffffu
 
 struct ll_pause_frame {
-	__u8 kind;            /* enum ll_pfc_kind */
-	__u8 classes;         /* priorities that are named; all of them for PAUSE */
-	__u16 time[LL_TCS];   /* quanta; 0: go on. Only of the priorities that are named */
+	__u8 kind;          /* enum ll_pfc_kind */
+	__u8 classes;       /* priorities that are named; all of them for PAUSE */
+	__u16 time[LL_TCS]; /* quanta; 0: go on. Only of the priorities that are named */
 };
 
 ll_inline __u16 ll_pfc_get16(const __u8 *p)
@@ -41,8 +42,8 @@ ll_inline int ll_pfc_is_group(const __u8 *mac)
 
 /*
  * Reads a frame from its destination address on. `end` is the end of the frame (or of what was pulled of it).
- * f->kind says what it is; LL_PFC_NONE for anything but a MAC control frame, a frame that is too short to tell
- * included.
+ * f->kind says what it is; LL_PFC_NONE for anything but a MAC control frame, a frame that is too short to
+ * tell included.
  */
 ll_inline void ll_pfc_parse(const void *data, const void *data_end, struct ll_pause_frame *f)
 {
@@ -113,7 +114,8 @@ ll_inline __u64 ll_pfc_time_ns(__u16 quanta, __u64 bps)
 	return (__u64)quanta * LL_PFC_QUANTUM_BITS * 1000000000ull / bps;
 }
 
-/* The quanta that last at least `ns` (at most 10 s) at `bps`; as many as there are when that is not enough. */
+/* The quanta that last at least `ns` (at most 10 s) at `bps`; as many as there are when that is not enough.
+ */
 ll_inline __u16 ll_pfc_quanta(__u64 ns, __u64 bps)
 {
 	__u64 quanta = (bps / 1000000ull * ns / 1000ull + LL_PFC_QUANTUM_BITS - 1) / LL_PFC_QUANTUM_BITS;

@@ -85,7 +85,8 @@ v1::PfcPort view_pfc_port(const Context& context, const port::Port& port) {
   return out;
 }
 
-v1::Buffer view_buffer(const Context& context, const port::Port& port, unsigned tc, const net::QdiscInfo* leaf) {
+v1::Buffer view_buffer(const Context& context, const port::Port& port, unsigned tc,
+                       const net::QdiscInfo* leaf) {
   const std::uint32_t row = LL_ROW(port.slot, tc);
   const auto& mmu = context.pfc.mmu();
   const std::uint64_t cell = context.ports.running().cell_bytes;
@@ -107,7 +108,9 @@ v1::Buffer view_buffer(const Context& context, const port::Port& port, unsigned 
   const pfc::PortInfo* info = context.pfc.port(port.slot);
   if (!info || !info->plans[tc]) return out;
   const pfc::Plan& plan = *info->plans[tc];
-  const auto beyond = [&](std::uint64_t level) { return level > plan.xoff_bytes ? level - plan.xoff_bytes : 0; };
+  const auto beyond = [&](std::uint64_t level) {
+    return level > plan.xoff_bytes ? level - plan.xoff_bytes : 0;
+  };
   out.set_xoff_bytes(plan.xoff_bytes);
   out.set_headroom_bytes(plan.headroom_bytes);
   out.set_headroom_used_bytes(beyond(bytes));

@@ -36,7 +36,8 @@ void add_bridge_filter(v1::GetCapabilitiesReply& reply) {
   if (!(file >> on)) on = 0;
   add(reply.mutable_kernel(), "bridge-bypasses-iptables", on == 0,
       on == 0 ? "net.bridge.bridge-nf-call-iptables is 0 or not there"
-              : "net.bridge.bridge-nf-call-iptables is 1: some 0.5 us a bridged packet; set it to 0 unless needed");
+              : "net.bridge.bridge-nf-call-iptables is 1: some 0.5 us a bridged packet; set it to 0 unless "
+                "needed");
 }
 
 void add_port(v1::GetCapabilitiesReply& reply, const port::Port& port) {
@@ -50,8 +51,8 @@ void add_port(v1::GetCapabilitiesReply& reply, const port::Port& port) {
   add(list, "ecn-point", present, "enqueue, on the leaf's depth");
   if (port.link.tx_queues > 1)
     add(list, "multi-queue", false,
-        std::to_string(port.link.tx_queues) + " transmit queues of " + (driver.empty() ? "the device" : driver) +
-            " share one queue tree");
+        std::to_string(port.link.tx_queues) + " transmit queues of " +
+            (driver.empty() ? "the device" : driver) + " share one queue tree");
   if (!port.link.master.empty()) add(list, "bridge-member", true, "of " + port.link.master);
 }
 

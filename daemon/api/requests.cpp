@@ -29,7 +29,8 @@ bool fits_u32(std::uint64_t value) { return value <= UINT32_MAX; }
 
 }  // namespace
 
-Status for_ports(const Context& context, const std::string& name, const std::function<void(const port::Port&)>& each) {
+Status for_ports(const Context& context, const std::string& name,
+                 const std::function<void(const port::Port&)>& each) {
   if (name.empty()) {
     for (const port::Port& port : context.ports.ports()) each(port);
     return Status::OK;
@@ -53,8 +54,8 @@ Status get_version(const Context& context, const v1::GetVersionRequest&, v1::Get
   reply.set_instance(context.ports.running().instance);
   reply.set_kernel(kernel_release());
   reply.set_config_file(context.config_file);
-  reply.set_uptime_ms(static_cast<std::uint64_t>(
-      duration_cast<milliseconds>(steady_clock::now() - context.started).count()));
+  reply.set_uptime_ms(
+      static_cast<std::uint64_t>(duration_cast<milliseconds>(steady_clock::now() - context.started).count()));
   reply.set_adopted(context.adopted);
   reply.set_pid(static_cast<std::uint32_t>(getpid()));
   return Status::OK;
@@ -90,7 +91,8 @@ Status list_priority_maps(const Context& context, const v1::ListPriorityMapsRequ
                    [&](const port::Port& port) { *reply.add_maps() = view_priority_map(port); });
 }
 
-Status get_capabilities(const Context& context, const v1::GetCapabilitiesRequest&, v1::GetCapabilitiesReply& reply) {
+Status get_capabilities(const Context& context, const v1::GetCapabilitiesRequest&,
+                        v1::GetCapabilitiesReply& reply) {
   reply = find_capabilities(context.ports.ports());
   return Status::OK;
 }
@@ -106,9 +108,11 @@ Status set_ecn(const Context& context, const v1::SetEcnRequest& request, v1::Set
   } else {
     if (!ecn && !(request.has_kmin_bytes() && request.has_kmax_bytes() && request.has_pmax()))
       return {StatusCode::INVALID_ARGUMENT, "ECN is off on TC " + std::to_string(request.tc()) + " of port " +
-                                                request.port() + ": switching it on takes kmin, kmax and pmax"};
+                                                request.port() +
+                                                ": switching it on takes kmin, kmax and pmax"};
     if (!ecn) ecn.emplace();
-    if (!fits_u32(request.kmin_bytes()) || !fits_u32(request.kmax_bytes()) || request.ewma_shift() > UINT32_MAX)
+    if (!fits_u32(request.kmin_bytes()) || !fits_u32(request.kmax_bytes()) ||
+        request.ewma_shift() > UINT32_MAX)
       return {StatusCode::INVALID_ARGUMENT, "thresholds must be below 4 GiB"};
     if (request.has_kmin_bytes()) ecn->kmin_bytes = static_cast<std::uint32_t>(request.kmin_bytes());
     if (request.has_kmax_bytes()) ecn->kmax_bytes = static_cast<std::uint32_t>(request.kmax_bytes());

@@ -35,7 +35,8 @@ grpc::Status list_pfc(const Context&, const v1::ListPfcRequest&, v1::ListPfcRepl
 grpc::Status list_buffer(const Context&, const v1::ListBufferRequest&, v1::ListBufferReply&);
 grpc::Status clear_watermark(const Context&, const v1::ClearWatermarkRequest&, v1::ClearWatermarkReply&);
 grpc::Status list_packet_drops(const Context&, const v1::ListPacketDropsRequest&, v1::ListPacketDropsReply&);
-grpc::Status list_priority_maps(const Context&, const v1::ListPriorityMapsRequest&, v1::ListPriorityMapsReply&);
+grpc::Status list_priority_maps(const Context&, const v1::ListPriorityMapsRequest&,
+                                v1::ListPriorityMapsReply&);
 grpc::Status get_capabilities(const Context&, const v1::GetCapabilitiesRequest&, v1::GetCapabilitiesReply&);
 grpc::Status set_ecn(const Context&, const v1::SetEcnRequest&, v1::SetEcnReply&);
 grpc::Status diff_config(const Context&, const v1::DiffConfigRequest&, v1::DiffConfigReply&);

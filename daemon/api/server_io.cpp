@@ -50,7 +50,7 @@ Status try_socket(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
   if (error) return fail("cannot create the folder of socket " + path + ": " + error.message());
-  struct stat st {};
+  struct stat st{};
   if (lstat(path.c_str(), &st) == 0 && !S_ISSOCK(st.st_mode))
     return fail("cannot listen on " + path + ": something that is no socket is in its place");
   const std::string probe = path + "~";
@@ -76,11 +76,14 @@ struct Server::Service final : v1::Lossless::CallbackService {
   grpc::ServerUnaryReactor* run(grpc::CallbackServerContext* call, const Request* request, Reply* reply,
                                 grpc::Status (*function)(const Context&, const Request&, Reply&)) {
     auto* reactor = call->DefaultReactor();
-    asio::post(loop, [this, reactor, request, reply, function] { reactor->Finish(function(context, *request, *reply)); });
+    asio::post(loop, [this, reactor, request, reply, function] {
+      reactor->Finish(function(context, *request, *reply));
+    });
     return reactor;
   }
 
-  grpc::ServerUnaryReactor* GetVersion(grpc::CallbackServerContext* call, const v1::GetVersionRequest* request,
+  grpc::ServerUnaryReactor* GetVersion(grpc::CallbackServerContext* call,
+                                       const v1::GetVersionRequest* request,
                                        v1::GetVersionReply* reply) override {
     return run(call, request, reply, get_version);
   }
@@ -88,7 +91,8 @@ struct Server::Service final : v1::Lossless::CallbackService {
                                       v1::ListPortsReply* reply) override {
     return run(call, request, reply, list_ports);
   }
-  grpc::ServerUnaryReactor* ListQueues(grpc::CallbackServerContext* call, const v1::ListQueuesRequest* request,
+  grpc::ServerUnaryReactor* ListQueues(grpc::CallbackServerContext* call,
+                                       const v1::ListQueuesRequest* request,
                                        v1::ListQueuesReply* reply) override {
     return run(call, request, reply, list_queues);
   }
@@ -97,19 +101,22 @@ struct Server::Service final : v1::Lossless::CallbackService {
     return run(call, request, reply, list_ecn);
   }
   grpc::ServerUnaryReactor* ListPfc(grpc::CallbackServerContext* call, const v1::ListPfcRequest* request,
-                                   v1::ListPfcReply* reply) override {
+                                    v1::ListPfcReply* reply) override {
     return run(call, request, reply, list_pfc);
   }
-  grpc::ServerUnaryReactor* ListBuffer(grpc::CallbackServerContext* call, const v1::ListBufferRequest* request,
-                                   v1::ListBufferReply* reply) override {
+  grpc::ServerUnaryReactor* ListBuffer(grpc::CallbackServerContext* call,
+                                       const v1::ListBufferRequest* request,
+                                       v1::ListBufferReply* reply) override {
     return run(call, request, reply, list_buffer);
   }
-  grpc::ServerUnaryReactor* ClearWatermark(grpc::CallbackServerContext* call, const v1::ClearWatermarkRequest* request,
-                                   v1::ClearWatermarkReply* reply) override {
+  grpc::ServerUnaryReactor* ClearWatermark(grpc::CallbackServerContext* call,
+                                           const v1::ClearWatermarkRequest* request,
+                                           v1::ClearWatermarkReply* reply) override {
     return run(call, request, reply, clear_watermark);
   }
-  grpc::ServerUnaryReactor* ListPacketDrops(grpc::CallbackServerContext* call, const v1::ListPacketDropsRequest* request,
-                                   v1::ListPacketDropsReply* reply) override {
+  grpc::ServerUnaryReactor* ListPacketDrops(grpc::CallbackServerContext* call,
+                                            const v1::ListPacketDropsRequest* request,
+                                            v1::ListPacketDropsReply* reply) override {
     return run(call, request, reply, list_packet_drops);
   }
   grpc::ServerUnaryReactor* ListPriorityMaps(grpc::CallbackServerContext* call,
@@ -126,7 +133,8 @@ struct Server::Service final : v1::Lossless::CallbackService {
                                    v1::SetEcnReply* reply) override {
     return run(call, request, reply, set_ecn);
   }
-  grpc::ServerUnaryReactor* DiffConfig(grpc::CallbackServerContext* call, const v1::DiffConfigRequest* request,
+  grpc::ServerUnaryReactor* DiffConfig(grpc::CallbackServerContext* call,
+                                       const v1::DiffConfigRequest* request,
                                        v1::DiffConfigReply* reply) override {
     return run(call, request, reply, diff_config);
   }

@@ -10,10 +10,14 @@ namespace {
 
 v1::Port::State view_state(port::PortState state) {
   switch (state) {
-    case port::PortState::Attached: return v1::Port::ATTACHED;
-    case port::PortState::Absent: return v1::Port::ABSENT;
-    case port::PortState::Refused: return v1::Port::REFUSED;
-    case port::PortState::Detached: return v1::Port::DETACHED;
+    case port::PortState::Attached:
+      return v1::Port::ATTACHED;
+    case port::PortState::Absent:
+      return v1::Port::ABSENT;
+    case port::PortState::Refused:
+      return v1::Port::REFUSED;
+    case port::PortState::Detached:
+      return v1::Port::DETACHED;
   }
   return v1::Port::STATE_UNSPECIFIED;
 }
@@ -42,7 +46,8 @@ v1::Port view_port(const port::Port& port, const ll_port_stats& stats, const std
   return out;
 }
 
-v1::Queue view_queue(const port::Port& port, unsigned tc, const net::QdiscInfo* leaf, const ll_class_stats& rx) {
+v1::Queue view_queue(const port::Port& port, unsigned tc, const net::QdiscInfo* leaf,
+                     const ll_class_stats& rx) {
   const QueueConfig& queue = port.config.queues[tc];
   v1::Queue out;
   out.set_port(port.config.name);

@@ -11,7 +11,8 @@
 namespace lossless::api {
 
 v1::Port view_port(const port::Port& port, const ll_port_stats& stats, const std::string& driver);
-v1::Queue view_queue(const port::Port& port, unsigned tc, const net::QdiscInfo* leaf, const ll_class_stats& rx);
+v1::Queue view_queue(const port::Port& port, unsigned tc, const net::QdiscInfo* leaf,
+                     const ll_class_stats& rx);
 v1::Ecn view_ecn(const port::Port& port, unsigned tc, const ll_ecn_stats& stats);
 v1::PriorityMap view_priority_map(const port::Port& port);
 

@@ -131,7 +131,8 @@ constexpr std::array kEcnKeys{
     row<EcnConfig, &EcnConfig::ewma_shift>("ewma", integer(0, 15)),
 };
 constexpr std::array kPfcKeys{
-    row<PfcConfig, &PfcConfig::xoff_bytes>("xoff", kPfcSize, [](const PfcConfig& p) { return p.xoff_bytes > 0; }),
+    row<PfcConfig, &PfcConfig::xoff_bytes>("xoff", kPfcSize,
+                                           [](const PfcConfig& p) { return p.xoff_bytes > 0; }),
     row<PfcConfig, &PfcConfig::xon_offset_bytes>("xon_offset", kPfcSize,
                                                  [](const PfcConfig& p) { return p.xon_offset_bytes > 0; }),
     row<PfcConfig, &PfcConfig::headroom_bytes>("headroom", kPfcSize,
@@ -226,13 +227,13 @@ std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t
   const std::string kmax = format_size(ecn.kmax_bytes);
   if (ecn.kmin_bytes >= ecn.kmax_bytes) {
     return ThresholdFault{"kmin", "kmax",
-                    "kmin " + kmin + " is not below kmax " + kmax +
-                        "; marking must begin at kmin and rise until it takes every packet at kmax"};
+                          "kmin " + kmin + " is not below kmax " + kmax +
+                              "; marking must begin at kmin and rise until it takes every packet at kmax"};
   }
   if (ecn.kmax_bytes >= limit_bytes) {
     return ThresholdFault{"kmax", "limit",
-                    "kmax " + kmax + " is not below limit " + format_size(limit_bytes) +
-                        "; a queue that is full before kmax drops packets instead of marking them"};
+                          "kmax " + kmax + " is not below limit " + format_size(limit_bytes) +
+                              "; a queue that is full before kmax drops packets instead of marking them"};
   }
   return std::nullopt;
 }
@@ -243,24 +244,27 @@ std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue) {
   const std::string xoff = format_size(pfc.xoff_bytes);
   const std::string limit = format_size(queue.limit_bytes);
   if (!queue.lossless) {
-    return ThresholdFault{"", "",
-                          "PFC is for lossless queues, and this one is lossy; allowed: lossless = true beside it"};
+    return ThresholdFault{
+        "", "", "PFC is for lossless queues, and this one is lossy; allowed: lossless = true beside it"};
   }
   if (pfc.xoff_bytes == 0) return std::nullopt;
   if (pfc.xon_offset_bytes >= pfc.xoff_bytes) {
-    return ThresholdFault{"xon_offset", "xoff",
-                          "xon_offset " + format_size(pfc.xon_offset_bytes) + " is not below xoff " + xoff +
-                              "; the peer goes on at xoff - xon_offset, and no queue holds less than nothing"};
+    return ThresholdFault{
+        "xon_offset", "xoff",
+        "xon_offset " + format_size(pfc.xon_offset_bytes) + " is not below xoff " + xoff +
+            "; the peer goes on at xoff - xon_offset, and no queue holds less than nothing"};
   }
   if (queue.ecn && queue.ecn->kmax_bytes >= pfc.xoff_bytes) {
     return ThresholdFault{"kmax", "xoff",
                           "kmax " + format_size(queue.ecn->kmax_bytes) + " is not below xoff " + xoff +
                               "; PFC would stop the peers before ECN has slowed the flows down"};
   }
-  if (std::uint64_t{pfc.xoff_bytes} + pfc.headroom_bytes >= queue.limit_bytes) {
+  if (pfc.xoff_bytes >= queue.limit_bytes ||
+      std::uint64_t{pfc.xoff_bytes} + pfc.headroom_bytes > queue.limit_bytes) {
     return ThresholdFault{"xoff", "limit",
                           "xoff " + xoff + " with headroom " + format_size(pfc.headroom_bytes) +
-                              " is not below limit " + limit + "; the queue would drop before it stops the peer"};
+                              " is not below limit " + limit +
+                              "; the queue would drop before it stops the peer"};
   }
   return std::nullopt;
 }

@@ -32,7 +32,7 @@ std::set<unsigned> interfaces_of(const Pins& pins) {
 
 Result<std::vector<std::string>> detach_instance(const std::string& instance) {
   const Pins pins(instance);
-  struct stat st {};
+  struct stat st{};
   if (stat(pins.root.c_str(), &st)) return fail("nothing is attached: there is no " + pins.root);
   const auto lock = InstanceLock::take(instance);
   if (!lock) return std::unexpected(lock.error());

@@ -15,12 +15,12 @@ namespace lossless::net {
 struct Link {
   int ifindex = 0;
   std::string name;
-  unsigned mtu = 0;         // bytes, without the Ethernet header
-  bool up = false;          // administratively up and with carrier
-  bool ethernet = false;    // frames carry an Ethernet header
+  unsigned mtu = 0;       // bytes, without the Ethernet header
+  bool up = false;        // administratively up and with carrier
+  bool ethernet = false;  // frames carry an Ethernet header
   bool loopback = false;
-  std::string kind;         // veth, bridge, vlan, …; empty for hardware
-  std::string master;       // bridge or bond it belongs to
+  std::string kind;    // veth, bridge, vlan, …; empty for hardware
+  std::string master;  // bridge or bond it belongs to
   unsigned tx_queues = 1;
   std::array<std::uint8_t, 6> address{};  // Ethernet address; zero where there is none
   bool operator==(const Link&) const = default;

@@ -78,7 +78,8 @@ Message& Message::nest(int type, const std::function<void(Message&)>& fill) {
   return *this;
 }
 
-Netlink::Netlink() : socket_(nl_socket_alloc(), nl_socket_free), kernel_words_(std::make_unique<std::string>()) {}
+Netlink::Netlink()
+    : socket_(nl_socket_alloc(), nl_socket_free), kernel_words_(std::make_unique<std::string>()) {}
 
 Result<Netlink> Netlink::open() {
   Netlink netlink;

@@ -49,13 +49,15 @@ std::uint32_t ticks(std::uint64_t bytes, std::uint64_t rate) {
 
 Message htb_root(int ifindex) {
   Message message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL);
-  message.header(tc_header(ifindex, TC_H_ROOT, kRoot)).text(TCA_KIND, "htb").nest(TCA_OPTIONS, [](Message& m) {
-    tc_htb_glob glob{};
-    glob.version = 3;
-    glob.rate2quantum = 10;
-    glob.defcls = 1;  // TC 0; the egress program classifies every packet, so this is for its absence
-    m.attr(TCA_HTB_INIT, glob);
-  });
+  message.header(tc_header(ifindex, TC_H_ROOT, kRoot))
+      .text(TCA_KIND, "htb")
+      .nest(TCA_OPTIONS, [](Message& m) {
+        tc_htb_glob glob{};
+        glob.version = 3;
+        glob.rate2quantum = 10;
+        glob.defcls = 1;  // TC 0; the egress program classifies every packet, so this is for its absence
+        m.attr(TCA_HTB_INIT, glob);
+      });
   return message;
 }
 
@@ -86,20 +88,32 @@ Message htb_class(int ifindex, const ClassSpec& spec) {
 }
 
 ClassSpec rate_class(const QueueTree& tree) {
-  return {.parent = kRoot, .handle = kRateClass, .rate = tree.rate, .ceil = tree.rate, .burst = tree.burst,
-          .cburst = tree.burst, .prio = 0, .quantum = 1500};
+  return {.parent = kRoot,
+          .handle = kRateClass,
+          .rate = tree.rate,
+          .ceil = tree.rate,
+          .burst = tree.burst,
+          .cburst = tree.burst,
+          .prio = 0,
+          .quantum = 1500};
 }
 
 // The rate class alone holds the port's rate. A ceiling of their own at that rate would take leaves out of
 // the round each time they have sent, and their weights with it.
 ClassSpec tc_class(const QueueTree& tree, unsigned tc) {
   const TreeClass& c = tree.classes[tc];
-  return {.parent = kRateClass, .handle = LL_PRIORITY(tc), .rate = kBorrowOnly, .ceil = port::kUnlimited,
-          .burst = tree.burst, .cburst = port::kGateOpenBurst, .prio = c.prio, .quantum = c.quantum};
+  return {.parent = kRateClass,
+          .handle = LL_PRIORITY(tc),
+          .rate = kBorrowOnly,
+          .ceil = port::kUnlimited,
+          .burst = tree.burst,
+          .cburst = port::kGateOpenBurst,
+          .prio = c.prio,
+          .quantum = c.quantum};
 }
 
 struct GateSpec {
-  std::uint64_t rate;  // bytes per second
+  std::uint64_t rate;          // bytes per second
   std::uint32_t burst, limit;  // bytes
 };
 
@@ -125,7 +139,8 @@ Message gate(int ifindex, unsigned tc, const GateSpec& spec, int flags) {
 
 void read_tbf_limit(const nlattr* options, QdiscInfo& info) {
   nlattr* attrs[TCA_TBF_MAX + 1];
-  if (nla_parse_nested(attrs, TCA_TBF_MAX, const_cast<nlattr*>(options), nullptr) || !attrs[TCA_TBF_PARMS]) return;
+  if (nla_parse_nested(attrs, TCA_TBF_MAX, const_cast<nlattr*>(options), nullptr) || !attrs[TCA_TBF_PARMS])
+    return;
   if (nla_len(attrs[TCA_TBF_PARMS]) < static_cast<int>(sizeof(tc_tbf_qopt))) return;
   info.limit_bytes = static_cast<const tc_tbf_qopt*>(nla_data(attrs[TCA_TBF_PARMS]))->limit;
 }
@@ -158,10 +173,12 @@ std::optional<QdiscInfo> read_qdisc(nlmsghdr* header) {
   return info;
 }
 
-Status apply_leaf(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes, const QdiscInfo* present) {
+Status apply_leaf(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes,
+                  const QdiscInfo* present) {
   if (present && present->kind == "tbf" && present->limit_bytes == limit_bytes) return {};
   const int flags = present ? 0 : NLM_F_CREATE | NLM_F_EXCL;
-  return netlink.request(gate(ifindex, tc, open_spec(limit_bytes), flags), "cannot set the queue of TC " + std::to_string(tc));
+  return netlink.request(gate(ifindex, tc, open_spec(limit_bytes), flags),
+                         "cannot set the queue of TC " + std::to_string(tc));
 }
 
 }  // namespace
@@ -202,7 +219,8 @@ bool has_tree(const std::vector<QdiscInfo>& qdiscs, int ifindex) {
 // The kernel gives the qdiscs it chooses itself no handle.
 bool is_foreign(const QdiscInfo& root) { return root.handle != 0 && !is_ours(root); }
 
-Status apply_tree(Netlink& netlink, int ifindex, const QueueTree& tree, const std::optional<QueueTree>& applied) {
+Status apply_tree(Netlink& netlink, int ifindex, const QueueTree& tree,
+                  const std::optional<QueueTree>& applied) {
   const auto qdiscs = list_qdiscs(netlink);
   if (!qdiscs) return std::unexpected(qdiscs.error());
   const QdiscInfo* root = find_root(*qdiscs, ifindex);
@@ -214,7 +232,8 @@ Status apply_tree(Netlink& netlink, int ifindex, const QueueTree& tree, const st
 
   const bool same_rate = !fresh && applied && applied->rate == tree.rate && applied->burst == tree.burst;
   if (!same_rate)
-    if (auto ok = netlink.request(htb_class(ifindex, rate_class(tree)), "cannot set the port rate"); !ok) return ok;
+    if (auto ok = netlink.request(htb_class(ifindex, rate_class(tree)), "cannot set the port rate"); !ok)
+      return ok;
   for (unsigned tc = 0; tc < kTcs; ++tc) {
     const bool same = same_rate && applied->classes[tc].prio == tree.classes[tc].prio &&
                       applied->classes[tc].quantum == tree.classes[tc].quantum;
@@ -229,14 +248,16 @@ Status apply_tree(Netlink& netlink, int ifindex, const QueueTree& tree, const st
   return {};
 }
 
-Status close_gate(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes, std::uint32_t frame_bytes) {
+Status close_gate(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes,
+                  std::uint32_t frame_bytes) {
   constexpr std::uint64_t kSlowest = 1;  // byte per second: a frame takes half an hour
   const GateSpec closed{.rate = kSlowest, .burst = frame_bytes, .limit = limit_bytes};
   return netlink.request(gate(ifindex, tc, closed, 0), "cannot close the gate of TC " + std::to_string(tc));
 }
 
 Status open_gate(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes) {
-  return netlink.request(gate(ifindex, tc, open_spec(limit_bytes), 0), "cannot open the gate of TC " + std::to_string(tc));
+  return netlink.request(gate(ifindex, tc, open_spec(limit_bytes), 0),
+                         "cannot open the gate of TC " + std::to_string(tc));
 }
 
 bool is_gate_event(nlmsghdr* header) {

@@ -52,7 +52,8 @@ void PauseTable::stop_peer(Port& port, unsigned tc, Nanos now, Actions& out) {
   send(port, bit(tc), plan.quanta, out);
 }
 
-void PauseTable::set_port(const PortInfo& info, const std::array<ll_pause, kTcs>& pauses, Nanos now, Actions& out) {
+void PauseTable::set_port(const PortInfo& info, const std::array<ll_pause, kTcs>& pauses, Nanos now,
+                          Actions& out) {
   const auto [at, is_new] = ports_.try_emplace(info.slot);
   Port& port = at->second;
   port.info = info;
@@ -79,10 +80,14 @@ void PauseTable::on_event(const ll_pfc_event& event, Nanos now, Actions& out) {
   const auto at = ports_.find(event.slot);
   if (at == ports_.end() || !at->second.info.up) return;
   switch (event.kind) {
-    case LL_EVENT_RX: return on_rx(at->second, event, now, out);
-    case LL_EVENT_XOFF: return on_xoff(at->second, event, now, out);
-    case LL_EVENT_XON: return on_xon(at->second, event, now, out);
-    default: return;
+    case LL_EVENT_RX:
+      return on_rx(at->second, event, now, out);
+    case LL_EVENT_XOFF:
+      return on_xoff(at->second, event, now, out);
+    case LL_EVENT_XON:
+      return on_xon(at->second, event, now, out);
+    default:
+      return;
   }
 }
 

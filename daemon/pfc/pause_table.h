@@ -38,8 +38,8 @@ class PauseTable {
   using IsOff = std::function<bool(std::uint32_t row)>;
   explicit PauseTable(IsOff is_off) : is_off_(std::move(is_off)) {}
 
-  // A port is there or changed. A gate that `pauses` (what an earlier daemon left) shows closed is taken over,
-  // and so is a peer that is stopped.
+  // A port is there or changed. A gate that `pauses` (what an earlier daemon left) shows closed is taken
+  // over, and so is a peer that is stopped.
   void set_port(const PortInfo& port, const std::array<ll_pause, kTcs>& pauses, Nanos now, Actions& out);
   // Opens its gates, as does a port that goes down; a stopped peer is left to its timer.
   void remove_port(std::uint32_t slot, Nanos now, Actions& out);
@@ -52,7 +52,9 @@ class PauseTable {
 
   const PortInfo* port(std::uint32_t slot) const;
   // Pause state of a row as it is published; rx_frames is not kept here.
-  const ll_pause& pause(std::uint32_t slot, unsigned tc) const { return ports_.at(slot).classes.at(tc).pause; }
+  const ll_pause& pause(std::uint32_t slot, unsigned tc) const {
+    return ports_.at(slot).classes.at(tc).pause;
+  }
 
  private:
   struct Class {

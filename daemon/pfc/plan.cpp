@@ -13,7 +13,8 @@ constexpr unsigned kEthernetHeader = 14 + 2 * 4;  // with two tags
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr double kMetresPerSecond = 1.98e8;  // light in a fibre
 constexpr unsigned kQuantumBytes = 64;
-// An eighth of xoff between off and on, but no less than two frames, keeps a peer from being told twice a frame.
+// An eighth of xoff between off and on, but no less than two frames, keeps a peer from being told twice a
+// frame.
 constexpr unsigned kXonShare = 8;
 
 struct MacDelay {
@@ -22,8 +23,8 @@ struct MacDelay {
 };
 // What MAC and PHY of both ends take to act on a frame, in quanta.
 constexpr MacDelay kMacDelays[] = {
-    {1'000'000'000, 2},     {10'000'000'000, 67},   {25'000'000'000, 80},   {40'000'000'000, 118},
-    {50'000'000'000, 147},  {100'000'000'000, 394}, {200'000'000'000, 453}, {400'000'000'000, 905},
+    {1'000'000'000, 2},    {10'000'000'000, 67},   {25'000'000'000, 80},   {40'000'000'000, 118},
+    {50'000'000'000, 147}, {100'000'000'000, 394}, {200'000'000'000, 453}, {400'000'000'000, 905},
 };
 
 unsigned mac_quanta(std::uint64_t rate_bps) {
@@ -36,16 +37,17 @@ std::uint64_t frame_of(unsigned mtu) { return mtu + kEthernetHeader; }
 
 std::string headroom_error(std::uint64_t headroom, const PfcConfig& config, std::uint64_t needed,
                            std::uint64_t rate_bps, unsigned mtu) {
-  return "headroom " + format_size(headroom) + " is below the " + format_size(needed) + " that may still arrive at " +
-         format_rate(rate_bps) + ", MTU " + std::to_string(mtu) + ", " + std::to_string(config.cable_m) +
-         " m of cable and " + std::to_string(config.reaction_us) +
+  return "headroom " + format_size(headroom) + " is below the " + format_size(needed) +
+         " that may still arrive at " + format_rate(rate_bps) + ", MTU " + std::to_string(mtu) + ", " +
+         std::to_string(config.cable_m) + " m of cable and " + std::to_string(config.reaction_us) +
          " us until the peer has stopped; a lossless queue would lose packets";
 }
 
 std::string share_error(const QueueConfig& queue, const Plan& plan, unsigned others) {
   return "limit " + format_size(queue.limit_bytes) + " does not hold what " + std::to_string(others) +
-         " other ports may send before they stop: each xoff " + format_size(plan.xoff_bytes) + " and headroom " +
-         format_size(plan.headroom_bytes) + ", " + format_size(others * (plan.xoff_bytes + plan.headroom_bytes)) +
+         " other ports may send before they stop: each xoff " + format_size(plan.xoff_bytes) +
+         " and headroom " + format_size(plan.headroom_bytes) + ", " +
+         format_size(others * (plan.xoff_bytes + plan.headroom_bytes)) +
          " in all; a lossless queue would lose packets";
 }
 
@@ -78,7 +80,8 @@ std::expected<Plan, std::string> plan_pfc(const QueueConfig& queue, const PortFa
   if (plan.xoff_bytes + plan.headroom_bytes > share || plan.xoff_bytes == 0)
     return std::unexpected(share_error(queue, plan, others));
   if (offset >= plan.xoff_bytes)
-    return std::unexpected("xoff " + format_size(plan.xoff_bytes) + " is not above xon_offset " + format_size(offset) +
+    return std::unexpected("xoff " + format_size(plan.xoff_bytes) + " is not above xon_offset " +
+                           format_size(offset) +
                            "; the peer would never be let go on. A larger limit gives a larger xoff");
   if (queue.ecn && queue.ecn->kmax_bytes >= plan.xoff_bytes)
     return std::unexpected("kmax " + format_size(queue.ecn->kmax_bytes) + " is not below xoff " +

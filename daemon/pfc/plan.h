@@ -39,7 +39,7 @@ struct Plan {
   std::uint64_t headroom_bytes = 0;
   std::uint64_t needed_bytes = 0;  // headroom that the link needs
   std::uint16_t quanta = 0;
-  std::uint64_t pause_ns = 0;      // what the quanta last at the port's rate
+  std::uint64_t pause_ns = 0;  // what the quanta last at the port's rate
   bool operator==(const Plan&) const = default;
 };
 

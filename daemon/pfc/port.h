@@ -14,8 +14,8 @@ struct PortInfo {
   std::uint32_t slot = 0;
   int ifindex = 0;
   bool up = false;
-  std::uint64_t rate_bps = 0;         // kAssumedRate where the port has no limit
-  std::uint32_t frame_bytes = 1522;   // longest frame, with header and tags
+  std::uint64_t rate_bps = 0;        // kAssumedRate where the port has no limit
+  std::uint32_t frame_bytes = 1522;  // longest frame, with header and tags
   Mac mac{};
   std::array<std::optional<Plan>, kTcs> plans;  // of the TCs with PFC
   std::array<std::uint32_t, kTcs> limits{};     // bytes, of the queues

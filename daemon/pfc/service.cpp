@@ -8,13 +8,15 @@
 namespace lossless::pfc {
 namespace {
 
-constexpr __u64 ll_mmu::*kMmuMembers[] = {&ll_mmu::bytes,   &ll_mmu::peak,    &ll_mmu::egress_peak, &ll_mmu::over_limit,
-                                          &ll_mmu::xoff,    &ll_mmu::xoff_ns, &ll_mmu::tx_xoff,     &ll_mmu::tx_xon};
-constexpr __u64 ll_pause::*kPauseMembers[] = {&ll_pause::since_ns,    &ll_pause::until_ns, &ll_pause::paused_ns,
-                                              &ll_pause::transitions, &ll_pause::last_ns,  &ll_pause::rx_frames};
+constexpr __u64 ll_mmu::* kMmuMembers[] = {&ll_mmu::bytes,      &ll_mmu::peak,  &ll_mmu::egress_peak,
+                                           &ll_mmu::over_limit, &ll_mmu::xoff,  &ll_mmu::xoff_ns,
+                                           &ll_mmu::tx_xoff,    &ll_mmu::tx_xon};
+constexpr __u64 ll_pause::* kPauseMembers[] = {&ll_pause::since_ns,  &ll_pause::until_ns,
+                                               &ll_pause::paused_ns, &ll_pause::transitions,
+                                               &ll_pause::last_ns,   &ll_pause::rx_frames};
 
-std::uint64_t waiting(const std::vector<net::QdiscInfo>& qdiscs, const std::map<std::uint32_t, PortInfo>& ports,
-                      unsigned tc) {
+std::uint64_t waiting(const std::vector<net::QdiscInfo>& qdiscs,
+                      const std::map<std::uint32_t, PortInfo>& ports, unsigned tc) {
   std::uint64_t packets = 0;
   for (const auto& [slot, port] : ports)
     if (const auto* leaf = net::find_leaf(qdiscs, port.ifindex, tc)) packets += leaf->backlog_packets;
@@ -48,8 +50,10 @@ void PfcService::remove_port(std::uint32_t slot) {
 
 void PfcService::clear_port(std::uint32_t slot) {
   for (unsigned tc = 0; tc < kTcs; ++tc) {
-    for (const auto member : kMmuMembers) mmu_.at(LL_ROW(slot, tc), member).store(0, std::memory_order_relaxed);
-    for (const auto member : kPauseMembers) pause_.at(LL_ROW(slot, tc), member).store(0, std::memory_order_relaxed);
+    for (const auto member : kMmuMembers)
+      mmu_.at(LL_ROW(slot, tc), member).store(0, std::memory_order_relaxed);
+    for (const auto member : kPauseMembers)
+      pause_.at(LL_ROW(slot, tc), member).store(0, std::memory_order_relaxed);
   }
 }
 

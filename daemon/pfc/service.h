@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Priority flow control and the buffer model as the daemon sees them: the datapath's rows, and the thread that
-// acts on them. Owned by the event loop's thread.
+// Priority flow control and the buffer model as the daemon sees them: the datapath's rows, and the thread
+// that acts on them. Owned by the event loop's thread.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ class PfcService final : public PortSink {
   void remove_port(std::uint32_t slot) override;
   void clear_port(std::uint32_t slot) override;
 
-  // Call once a second. A counter that stood still since the last call while every queue of its TC is empty has
-  // drifted: it becomes 0. `qdiscs` is asked only when a counter stood still.
+  // Call once a second. A counter that stood still since the last call while every queue of its TC is empty
+  // has drifted: it becomes 0. `qdiscs` is asked only when a counter stood still.
   void heal(const std::function<Result<std::vector<net::QdiscInfo>>()>& qdiscs);
   // Highest levels start from now. `slot` of the port.
   void clear_watermarks(std::uint32_t slot);
@@ -36,7 +36,8 @@ class PfcService final : public PortSink {
   std::uint64_t healed() const { return healed_; }
 
  private:
-  PfcService(SharedArray<ll_mmu> mmu, SharedArray<ll_pause> pause) : mmu_(std::move(mmu)), pause_(std::move(pause)) {}
+  PfcService(SharedArray<ll_mmu> mmu, SharedArray<ll_pause> pause)
+      : mmu_(std::move(mmu)), pause_(std::move(pause)) {}
 
   SharedArray<ll_mmu> mmu_;
   SharedArray<ll_pause> pause_;

@@ -33,7 +33,8 @@ Nanos monotonic_now() {
 
 }  // namespace
 
-PauseThread::PauseThread(const SharedArray<ll_mmu>& mmu, const SharedArray<ll_pause>& pause, net::Netlink netlink)
+PauseThread::PauseThread(const SharedArray<ll_mmu>& mmu, const SharedArray<ll_pause>& pause,
+                         net::Netlink netlink)
     : mmu_(mmu),
       pause_(pause),
       netlink_(std::move(netlink)),
@@ -57,7 +58,9 @@ Result<std::unique_ptr<PauseThread>> PauseThread::start(int pfc_events, const Sh
   const sched_param priority{.sched_priority = kPriority};
   const int error = pthread_setschedparam(self->thread_.native_handle(), SCHED_FIFO, &priority);
   self->real_time_ = error == 0;
-  if (error) spdlog::warn("PFC thread without real-time priority: {}; reactions take milliseconds under load", errno_text(error));
+  if (error)
+    spdlog::warn("PFC thread without real-time priority: {}; reactions take milliseconds under load",
+                 errno_text(error));
   return self;
 }
 
@@ -73,12 +76,14 @@ Status PauseThread::open(int pfc_events) {
   timer_ = Fd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   wake_ = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   raw_ = Fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));  // protocol 0: sends only
-  if (!ring_ || !epoll_ || !timer_ || !wake_ || !raw_) return fail_errno("cannot set up the PFC thread", errno);
+  if (!ring_ || !epoll_ || !timer_ || !wake_ || !raw_)
+    return fail_errno("cannot set up the PFC thread", errno);
   for (const int fd : {ring_buffer__epoll_fd(ring_.get()), timer_.get(), wake_.get()}) {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.fd = fd;
-    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event)) return fail_errno("cannot set up the PFC thread", errno);
+    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event))
+      return fail_errno("cannot set up the PFC thread", errno);
   }
   return {};
 }
@@ -158,7 +163,8 @@ void PauseThread::carry_out() {
   actions_.clear();
 }
 
-// A row says closed before the gate is, and open after it: whoever takes over from us opens what may be closed.
+// A row says closed before the gate is, and open after it: whoever takes over from us opens what may be
+// closed.
 void PauseThread::carry_out(const Action& action) {
   const PortInfo* port = table_.port(action.slot);
   if (!port) return;
@@ -192,7 +198,8 @@ void PauseThread::send_frame(const PortInfo& port, const Action& action) {
   to.sll_protocol = htons(LL_ETH_MAC_CONTROL);
   to.sll_ifindex = port.ifindex;
   const Nanos now = monotonic_now();
-  if (sendto(raw_.get(), frame.data(), frame.size(), MSG_DONTWAIT, reinterpret_cast<sockaddr*>(&to), sizeof to) < 0) {
+  if (sendto(raw_.get(), frame.data(), frame.size(), MSG_DONTWAIT, reinterpret_cast<sockaddr*>(&to),
+             sizeof to) < 0) {
     failures_++;
     return;
   }
@@ -208,8 +215,8 @@ void PauseThread::send_frame(const PortInfo& port, const Action& action) {
 void PauseThread::publish(std::uint32_t slot, unsigned tc) {
   const std::uint32_t row = LL_ROW(slot, tc);
   const ll_pause& pause = table_.pause(slot, tc);
-  for (const auto member : {&ll_pause::since_ns, &ll_pause::until_ns, &ll_pause::paused_ns, &ll_pause::transitions,
-                            &ll_pause::last_ns})
+  for (const auto member : {&ll_pause::since_ns, &ll_pause::until_ns, &ll_pause::paused_ns,
+                            &ll_pause::transitions, &ll_pause::last_ns})
     pause_.at(row, member).store(pause.*member, std::memory_order_relaxed);
 }
 

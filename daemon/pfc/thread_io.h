@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real-time thread of priority flow control: sleeps until the datapath, a timer or the daemon wakes it, asks
-// PauseTable what to do, and does it. Orders come in as values by a queue; what it finds goes out by the
+// The real-time thread of priority flow control: sleeps until the datapath, a timer or the daemon wakes it,
+// asks PauseTable what to do, and does it. Orders come in as values by a queue; what it finds goes out by the
 // datapath's `pause` rows and by counters.
 #pragma once
 

@@ -14,7 +14,8 @@ constexpr std::uint64_t kBurstDivisor = 1000;
 constexpr std::uint64_t kMaxQuantum = 10'000'000;
 
 std::uint32_t burst_of(std::uint64_t rate, unsigned frame) {
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(rate / kBurstDivisor, 2ULL * frame, 256U << 20));
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(rate / kBurstDivisor, 2ULL * frame, 256U << 20));
 }
 
 // Highest TC of the strict TC or group that `tc` belongs to.
@@ -50,9 +51,9 @@ QueueTree plan_tree(const PortConfig& config, unsigned mtu) {
     TreeClass& out = tree.classes[tc];
     out.prio = static_cast<std::uint8_t>(std::distance(ranks.begin(), ranks.find(rank_tc(config, tc))));
     out.limit_bytes = queue.limit_bytes;
-    const std::uint64_t quantum = queue.schedule == Schedule::Strict
-                                      ? frame
-                                      : std::uint64_t{frame} * queue.weight / lowest_weight(config, queue.group);
+    const std::uint64_t quantum = queue.schedule == Schedule::Strict ? frame
+                                                                     : std::uint64_t{frame} * queue.weight /
+                                                                           lowest_weight(config, queue.group);
     out.quantum = static_cast<std::uint32_t>(std::min(quantum, kMaxQuantum));
   }
   return tree;

@@ -17,8 +17,8 @@ inline constexpr std::uint64_t kGateOpenRate = kUnlimited;
 inline constexpr std::uint32_t kGateOpenBurst = 64U << 20;
 
 struct TreeClass {
-  std::uint8_t prio = 0;         // HTB priority, 0 is served first
-  std::uint32_t quantum = 0;     // bytes per round among classes of the same priority
+  std::uint8_t prio = 0;      // HTB priority, 0 is served first
+  std::uint32_t quantum = 0;  // bytes per round among classes of the same priority
   std::uint32_t limit_bytes = 0;
   bool operator==(const TreeClass&) const = default;
 };

@@ -29,10 +29,14 @@ std::optional<std::string> unsuitable(const net::Link& link) {
 
 const char* name_of(PortState state) {
   switch (state) {
-    case PortState::Attached: return "attached";
-    case PortState::Absent: return "absent";
-    case PortState::Refused: return "refused";
-    case PortState::Detached: return "detached";
+    case PortState::Attached:
+      return "attached";
+    case PortState::Absent:
+      return "absent";
+    case PortState::Refused:
+      return "refused";
+    case PortState::Detached:
+      return "detached";
   }
   return "unknown";
 }
@@ -83,7 +87,8 @@ std::uint32_t PortService::choose_slot(unsigned ifindex) {
 
 Status PortService::configure(const Config& config) {
   for (Port& port : ports_) {
-    const bool stays = std::ranges::any_of(config.ports, [&](const auto& c) { return c.name == port.config.name; });
+    const bool stays =
+        std::ranges::any_of(config.ports, [&](const auto& c) { return c.name == port.config.name; });
     if (stays) continue;
     if (auto given = give_back(port); !given) spdlog::error("port {}: {}", port.config.name, given.error());
     spdlog::info("port {}: given back", port.config.name);
@@ -97,7 +102,8 @@ Status PortService::configure(const Config& config) {
   });
   ports_.reserve(config.ports.size());
   for (const PortConfig& wanted : config.ports) {
-    const auto known = std::ranges::find_if(old, [&](const Port& port) { return port.config.name == wanted.name; });
+    const auto known =
+        std::ranges::find_if(old, [&](const Port& port) { return port.config.name == wanted.name; });
     if (known == old.end()) continue;
     ports_.push_back(std::move(*known));
     ports_.back().config = wanted;
@@ -127,8 +133,8 @@ Status PortService::drop_strangers(const std::vector<net::Link>& links) {
   for (const unsigned ifindex : present) {
     if (wanted.contains(ifindex)) continue;
     if (auto ok = datapath_.detach(ifindex); !ok) return ok;
-    const bool exists =
-        std::ranges::any_of(links, [&](const net::Link& l) { return l.ifindex == static_cast<int>(ifindex); });
+    const bool exists = std::ranges::any_of(
+        links, [&](const net::Link& l) { return l.ifindex == static_cast<int>(ifindex); });
     if (exists)
       if (auto ok = net::remove_tree(netlink_, static_cast<int>(ifindex)); !ok) return ok;
     maps().ports.erase(ifindex);
@@ -268,7 +274,8 @@ Status PortService::set_ecn(const std::string& name, unsigned tc, const std::opt
     if (const auto wrong = check_ecn(*ecn, queue.limit_bytes)) return fail(*wrong);
     Port changed = *port;
     changed.config.queues[tc].ecn = ecn;
-    if (const auto plan = plan_pfc(changed); !plan && port->link.ifindex) return std::unexpected(plan.error());
+    if (const auto plan = plan_pfc(changed); !plan && port->link.ifindex)
+      return std::unexpected(plan.error());
   }
   queue.ecn = ecn;
   for (PortConfig& config : running_.ports)

@@ -26,8 +26,8 @@ struct Port {
   PortConfig config;
   std::uint32_t slot = 0;  // row in the datapath's arrays
   PortState state = PortState::Absent;
-  std::string reason;      // why it is not attached
-  net::Link link;          // ifindex 0 while absent
+  std::string reason;  // why it is not attached
+  net::Link link;      // ifindex 0 while absent
   // What was last put into the kernel; only differences are sent.
   std::optional<QueueTree> tree;
   std::optional<ll_port> row;
@@ -65,7 +65,8 @@ class PortService {
   net::Netlink& netlink() { return netlink_; }
 
  private:
-  void reconcile_port(Port& port, const std::vector<net::Link>& links, const std::vector<net::QdiscInfo>& qdiscs);
+  void reconcile_port(Port& port, const std::vector<net::Link>& links,
+                      const std::vector<net::QdiscInfo>& qdiscs);
   Status take_over(Port& port, const std::vector<net::QdiscInfo>& qdiscs);
   Status write_rows(Port& port);
   Result<pfc::PortInfo> plan_pfc(const Port& port) const;

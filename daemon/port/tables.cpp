@@ -10,7 +10,9 @@ ll_port make_port_row(const PortConfig& config, std::uint32_t slot) {
   const PriorityMaps& maps = config.maps;
   ll_port row{};
   row.slot = slot;
-  row.trust = config.trust == Trust::Dscp ? LL_TRUST_DSCP : config.trust == Trust::Dot1p ? LL_TRUST_DOT1P : LL_TRUST_PORT;
+  row.trust = config.trust == Trust::Dscp    ? LL_TRUST_DSCP
+              : config.trust == Trust::Dot1p ? LL_TRUST_DOT1P
+                                             : LL_TRUST_PORT;
   row.port_tc = maps.dot1p_tc[config.priority];
   std::ranges::copy(maps.dot1p_tc, row.dot1p_tc);
   for (unsigned dscp = 0; dscp < kDscps; ++dscp) {
@@ -26,7 +28,9 @@ std::uint32_t probability_to_u32(double probability) {
   return static_cast<std::uint32_t>(std::llround(std::clamp(probability, 0.0, 1.0) * UINT32_MAX));
 }
 
-double probability_from_u32(std::uint32_t probability) { return static_cast<double>(probability) / UINT32_MAX; }
+double probability_from_u32(std::uint32_t probability) {
+  return static_cast<double>(probability) / UINT32_MAX;
+}
 
 ll_wred make_wred_row(const QueueConfig& queue, std::uint64_t rate_bps, unsigned mtu) {
   ll_wred row{};

@@ -34,7 +34,8 @@ struct Effort {
 };
 
 void shell(const char* command) {
-  if (std::system(command) != 0) throw std::runtime_error(command);  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
+  if (std::system(command) != 0)
+    throw std::runtime_error(command);  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
 }
 
 template <class T>
@@ -46,7 +47,8 @@ T median(std::vector<T> values) {
 double nanoseconds(int program, const Bytes& packet, RunContext context, const Effort& effort) {
   context.repeat = effort.repeats;
   std::vector<std::uint32_t> runs;
-  for (unsigned i = 0; i < effort.rounds; ++i) runs.push_back(run_program(program, packet, context).value().ns_per_run);
+  for (unsigned i = 0; i < effort.rounds; ++i)
+    runs.push_back(run_program(program, packet, context).value().ns_per_run);
   return median(runs);
 }
 
@@ -60,8 +62,8 @@ int load_empty() {
   };
   static const Insn kProgram[] = {{0xb7, 0, 0, -1}, {0x95, 0, 0, 0}};  // r0 = -1; exit
   static_assert(sizeof(Insn) == sizeof(bpf_insn));
-  return bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "ll_empty", "GPL", reinterpret_cast<const bpf_insn*>(kProgram), 2,
-                       nullptr);
+  return bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "ll_empty", "GPL",
+                       reinterpret_cast<const bpf_insn*>(kProgram), 2, nullptr);
 }
 
 void measure_programs(const Effort& effort) {
@@ -73,7 +75,8 @@ void measure_programs(const Effort& effort) {
   const RunContext out{.ifindex = port.ifindex(), .priority = LL_PRIORITY(3)};
 
   const double empty = nanoseconds(load_empty(), packet, {.ifindex = port.ifindex()}, effort);
-  const double classify = nanoseconds(port.datapath().program(Hook::Ingress), packet, {.ifindex = port.ifindex()}, effort);
+  const double classify =
+      nanoseconds(port.datapath().program(Hook::Ingress), packet, {.ifindex = port.ifindex()}, effort);
   const double below = nanoseconds(port.datapath().program(Hook::Egress), packet, out, effort);
   port.close_gate(3);
   port.fill(3, 100'000);
@@ -82,8 +85,8 @@ void measure_programs(const Effort& effort) {
   port.set_wred(3, port::make_wred_row(queue, 1'000'000'000, 1500));
   const double averaged = nanoseconds(port.datapath().program(Hook::Egress), packet, out, effort);
 
-  std::printf("ns a packet, BPF_PROG_TEST_RUN, %u repeats, IPv4 RoCEv2, %zu bytes, median of %u\n", effort.repeats,
-              packet.size(), effort.rounds);
+  std::printf("ns a packet, BPF_PROG_TEST_RUN, %u repeats, IPv4 RoCEv2, %zu bytes, median of %u\n",
+              effort.repeats, packet.size(), effort.rounds);
   std::printf("  an empty program                          %5.0f\n", empty);
   std::printf("  classify (tcx ingress)                    %5.0f   target 60\n", classify);
   std::printf("  egress, below Kmin                        %5.0f   target 95\n", below);
@@ -95,11 +98,13 @@ void measure_programs(const Effort& effort) {
 class Bridge {
  public:
   Bridge() {
-    shell("ip link add p1 type veth peer name h1 && ip link add br0 type bridge mcast_snooping 0 && "
-          "ip link set h1 address 02:00:00:00:00:02 && "
-          "for i in p0 p1; do ip link set $i master br0; done && for i in p1 h1 br0; do ip link set $i up; done && "
-          "{ sysctl -qw net.bridge.bridge-nf-call-iptables=0 2>/dev/null || true; } && "
-          "bridge fdb replace 02:00:00:00:00:02 dev p1 master static");
+    shell(
+        "ip link add p1 type veth peer name h1 && ip link add br0 type bridge mcast_snooping 0 && "
+        "ip link set h1 address 02:00:00:00:00:02 && "
+        "for i in p0 p1; do ip link set $i master br0; done && for i in p1 h1 br0; do ip link set $i up; "
+        "done && "
+        "{ sysctl -qw net.bridge.bridge-nf-call-iptables=0 2>/dev/null || true; } && "
+        "bridge fdb replace 02:00:00:00:00:02 dev p1 master static");
     ifindex_ = if_nametoindex("p1");
     PortConfig config;
     for (QueueConfig& queue : config.queues) queue.limit_bytes = 4 << 20;
@@ -158,7 +163,8 @@ class Bridge {
     address.sll_ifindex = static_cast<int>(if_nametoindex("h0"));
     const int buffer = 64 << 20;
     setsockopt(raw_.get(), SOL_SOCKET, SO_SNDBUFFORCE, &buffer, sizeof buffer);
-    if (bind(raw_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address)) throw std::runtime_error("bind");
+    if (bind(raw_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address))
+      throw std::runtime_error("bind");
   }
 
   static std::uint64_t arrived() {
@@ -168,7 +174,8 @@ class Bridge {
       if (colon == std::string::npos || line.substr(0, colon).find("h1") == std::string::npos) continue;
       unsigned long long bytes = 0;
       unsigned long long packets = 0;
-      if (std::sscanf(line.c_str() + colon + 1, "%llu %llu", &bytes, &packets) == 2) return packets;  // NOLINT(cert-err34-c)
+      if (std::sscanf(line.c_str() + colon + 1, "%llu %llu", &bytes, &packets) == 2)
+        return packets;  // NOLINT(cert-err34-c)
     }
     throw std::runtime_error("no counters of h1");
   }
@@ -194,8 +201,9 @@ void measure_bridge(const Effort& effort) {
     }
     ratios.push_back(with.back() / without.back());
   }
-  std::printf("64-byte frames through the bridge, tree of HTB and gates on both ports, %u pairs of %u frames\n",
-              effort.pairs, effort.frames);
+  std::printf(
+      "64-byte frames through the bridge, tree of HTB and gates on both ports, %u pairs of %u frames\n",
+      effort.pairs, effort.frames);
   std::printf("  without our programs  %8.0f a second (median)\n", median(without));
   std::printf("  with our programs     %8.0f a second (median)\n", median(with));
   std::printf("  with / without        %7.1f %% (median of pairs)   target 92 %%\n", 100 * median(ratios));
@@ -207,7 +215,8 @@ void measure_bridge(const Effort& effort) {
 int main(int argc, char** argv) {
   using namespace lossless::test;
   Effort effort;
-  if (argc > 1 && std::strcmp(argv[1], "--quick") == 0) effort = {.repeats = 200'000, .rounds = 3, .pairs = 5, .frames = 50'000};
+  if (argc > 1 && std::strcmp(argv[1], "--quick") == 0)
+    effort = {.repeats = 200'000, .rounds = 3, .pairs = 5, .frames = 50'000};
   enter_private_namespace();
   try {
     measure_programs(effort);

@@ -72,7 +72,8 @@ TEST(Classify, EgressClassifiesWhatIngressDidNotSee) {
     row.trust = static_cast<__u8>(c.trust);
     row.port_tc = 1;
     port.set_port(row);
-    const auto out = run_program(port.datapath().program(Hook::Egress), c.packet, {.ifindex = port.ifindex()});
+    const auto out =
+        run_program(port.datapath().program(Hook::Egress), c.packet, {.ifindex = port.ifindex()});
     ASSERT_TRUE(out);
     EXPECT_EQ(out->priority, LL_PRIORITY(c.tc));
   }
@@ -116,8 +117,8 @@ TEST(Classify, MalformedPacketsAreCountedByKind) {
   for (const Row& golden : read_golden("malformed.tsv")) {
     SCOPED_TRACE(golden[0]);
     port.clear_counters();
-    const auto out = run_program(port.datapath().program(Hook::Ingress), from_hex(golden[1]),
-                                 {.ifindex = port.ifindex()});
+    const auto out =
+        run_program(port.datapath().program(Hook::Ingress), from_hex(golden[1]), {.ifindex = port.ifindex()});
     if (!out) continue;  // shorter than the kernel lets a test run be
     ran++;
     EXPECT_EQ(out->verdict, -1);

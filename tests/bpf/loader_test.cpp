@@ -13,7 +13,7 @@ namespace lossless::test {
 namespace {
 
 bool exists(const std::string& path) {
-  struct stat st {};
+  struct stat st{};
   return stat(path.c_str(), &st) == 0;
 }
 
@@ -38,7 +38,8 @@ TEST(Loader, ASecondStartAdoptsMapsCountersAndLinks) {
   EXPECT_TRUE(next->is_attached(port.ifindex()));
   EXPECT_EQ(next->maps().class_stats.sum(LL_ROW(0, 0)).packets, 1U);
   ASSERT_TRUE(next->attach(port.ifindex()));
-  EXPECT_NE(program_of_link(pins.link(port.ifindex(), Hook::Egress)), before) << "the programs were not exchanged";
+  EXPECT_NE(program_of_link(pins.link(port.ifindex(), Hook::Egress)), before)
+      << "the programs were not exchanged";
   EXPECT_EQ(next->linked(), std::vector<unsigned>{port.ifindex()});
 }
 
@@ -101,7 +102,8 @@ TEST(Loader, AnInstanceOfAnotherNamespaceIsRefused) {
 TEST(QueueTree, ForeignQdiscIsNeverTouched) {
   ScratchPort port;
   ASSERT_TRUE(net::remove_tree(port.netlink(), static_cast<int>(port.ifindex())));
-  ASSERT_EQ(std::system("tc qdisc add dev p0 root handle 7: pfifo limit 10"), 0);  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
+  ASSERT_EQ(std::system("tc qdisc add dev p0 root handle 7: pfifo limit 10"),
+            0);  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
   PortConfig config;
   for (QueueConfig& queue : config.queues) queue.limit_bytes = 100'000;
   const auto applied = net::apply_tree(port.netlink(), static_cast<int>(port.ifindex()),

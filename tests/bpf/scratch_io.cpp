@@ -20,7 +20,8 @@ constexpr std::uint32_t kLimit = 4U << 20;
 constexpr std::size_t kFillFrame = 1000;
 
 void shell(const std::string& command) {
-  if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
+  if (std::system(command.c_str()) != 0)
+    throw std::runtime_error("failed: " + command);  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
 }
 
 void must(const Status& status) {
@@ -36,15 +37,15 @@ port::QueueTree scratch_tree() {
 }
 
 std::string gate(unsigned tc, const std::string& parameters) {
-  return "tc qdisc change dev p0 parent 4c00:" + std::to_string(tc + 1) + " handle 4c0" + std::to_string(tc + 1) +
-         ": tbf limit " + std::to_string(kLimit) + " " + parameters;
+  return "tc qdisc change dev p0 parent 4c00:" + std::to_string(tc + 1) + " handle 4c0" +
+         std::to_string(tc + 1) + ": tbf limit " + std::to_string(kLimit) + " " + parameters;
 }
 
 // The program context as test runs read it.
 struct __attribute__((packed)) SkBuff {
   __u32 len, pkt_type, mark, queue_mapping, protocol, vlan_present, vlan_tci, vlan_proto, priority,
-      ingress_ifindex, ifindex, tc_index, cb[5], hash, tc_classid, data, data_end, napi_id, family, remote_ip4,
-      local_ip4, remote_ip6[4], local_ip6[4], remote_port, local_port, data_meta;
+      ingress_ifindex, ifindex, tc_index, cb[5], hash, tc_classid, data, data_end, napi_id, family,
+      remote_ip4, local_ip4, remote_ip6[4], local_ip6[4], remote_port, local_port, data_meta;
   __u64 flow_keys;
   __u64 tstamp;
   __u32 wire_len, gso_segs;
@@ -61,7 +62,8 @@ void enter_private_namespace() {
   if (unshare(CLONE_NEWNET)) throw std::runtime_error("needs root: cannot create a network namespace");
 }
 
-std::optional<RunResult> run_program(int program, std::span<const std::uint8_t> packet, const RunContext& context) {
+std::optional<RunResult> run_program(int program, std::span<const std::uint8_t> packet,
+                                     const RunContext& context) {
   SkBuff in{};
   in.ifindex = context.ifindex;
   in.ingress_ifindex = context.ingress_ifindex;
@@ -73,7 +75,8 @@ std::optional<RunResult> run_program(int program, std::span<const std::uint8_t> 
   LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = packet.data(), .data_out = result.packet.data(),
               .data_size_in = static_cast<__u32>(packet.size()),
               .data_size_out = static_cast<__u32>(result.packet.size()), .ctx_in = &in, .ctx_out = &out,
-              .ctx_size_in = sizeof in, .ctx_size_out = sizeof out, .repeat = static_cast<int>(context.repeat));
+              .ctx_size_in = sizeof in, .ctx_size_out = sizeof out,
+              .repeat = static_cast<int>(context.repeat));
   if (bpf_prog_test_run_opts(program, &opts)) return std::nullopt;
   result.verdict = static_cast<int>(opts.retval);
   result.packet.resize(opts.data_size_out);
@@ -95,8 +98,9 @@ ll_port default_port_row() {
 
 ScratchPort::ScratchPort() {
   instance_ = "ll-test-" + std::to_string(getpid()) + "-" + std::to_string(std::random_device{}() % 100000);
-  shell("ip link add p0 type veth peer name h0 && ip link set p0 up && ip link set h0 up && "
-        "sysctl -qw net.ipv6.conf.p0.disable_ipv6=1 net.ipv6.conf.h0.disable_ipv6=1");
+  shell(
+      "ip link add p0 type veth peer name h0 && ip link set p0 up && ip link set h0 up && "
+      "sysctl -qw net.ipv6.conf.p0.disable_ipv6=1 net.ipv6.conf.h0.disable_ipv6=1");
   ifindex_ = if_nametoindex("p0");
   auto netlink = net::Netlink::open();
   if (!netlink) throw std::runtime_error(netlink.error());
@@ -129,7 +133,9 @@ ScratchPort::~ScratchPort() {
 }
 
 void ScratchPort::set_port(const ll_port& row) { must(datapath_->maps().ports.set(ifindex_, row)); }
-void ScratchPort::set_wred(unsigned tc, const ll_wred& row) { must(datapath_->maps().wred.set(LL_ROW(0, tc), row)); }
+void ScratchPort::set_wred(unsigned tc, const ll_wred& row) {
+  must(datapath_->maps().wred.set(LL_ROW(0, tc), row));
+}
 
 void ScratchPort::clear_counters() {
   for (unsigned tc = 0; tc < LL_TCS; ++tc) {
@@ -144,7 +150,8 @@ RunResult ScratchPort::ingress(std::span<const std::uint8_t> packet) {
 }
 
 RunResult ScratchPort::egress(std::span<const std::uint8_t> packet, unsigned tc) {
-  return run_program(datapath_->program(Hook::Egress), packet, {.ifindex = ifindex_, .priority = LL_PRIORITY(tc)})
+  return run_program(datapath_->program(Hook::Egress), packet,
+                     {.ifindex = ifindex_, .priority = LL_PRIORITY(tc)})
       .value();
 }
 
@@ -168,7 +175,8 @@ std::uint32_t ScratchPort::fill(unsigned tc, std::uint32_t bytes) {
   frame[17] = 0;
   for (unsigned sent = 0; backlog(tc) < bytes; ++sent) {
     if (sent > 2 * kLimit / kFillFrame) throw std::runtime_error("the queue does not fill");
-    if (send(raw_.get(), frame.data(), frame.size(), MSG_DONTWAIT) < 0) throw std::runtime_error("cannot send");
+    if (send(raw_.get(), frame.data(), frame.size(), MSG_DONTWAIT) < 0)
+      throw std::runtime_error("cannot send");
   }
   return backlog(tc);
 }

@@ -38,7 +38,8 @@ struct RunContext {
 };
 
 // Kernels refuse test runs of frames below an Ethernet header (and some, of bare ones): then nothing.
-std::optional<RunResult> run_program(int program, std::span<const std::uint8_t> packet, const RunContext& context);
+std::optional<RunResult> run_program(int program, std::span<const std::uint8_t> packet,
+                                     const RunContext& context);
 
 class ScratchPort {
  public:

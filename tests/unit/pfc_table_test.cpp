@@ -26,8 +26,12 @@ class PauseTableTest : public testing::Test {
     info.ifindex = 7;
     info.up = true;
     info.rate_bps = kRate;
-    info.plans[kTc] = Plan{.xoff_bytes = 100'000, .xon_bytes = 90'000, .headroom_bytes = 50'000, .needed_bytes = 40'000,
-                           .quanta = 19'532, .pause_ns = 10'000'000};
+    info.plans[kTc] = Plan{.xoff_bytes = 100'000,
+                           .xon_bytes = 90'000,
+                           .headroom_bytes = 50'000,
+                           .needed_bytes = 40'000,
+                           .quanta = 19'532,
+                           .pause_ns = 10'000'000};
     info.limits[kTc] = 1'000'000;
     return info;
   }
@@ -117,7 +121,8 @@ TEST_F(PauseTableTest, PortDownInMidPauseOpensTheGate) {
   table_.set_port(down, {}, kStart + 1000, out);
   EXPECT_EQ(out, Actions{open_gate()});
   EXPECT_EQ(table_.pause(kSlot, kTc).since_ns, 0U);
-  EXPECT_EQ(event(rx(1U << kTc, 0xffff, kStart + 2000), kStart + 2000), Actions{}) << "a late event of a dead port";
+  EXPECT_EQ(event(rx(1U << kTc, 0xffff, kStart + 2000), kStart + 2000), Actions{})
+      << "a late event of a dead port";
 }
 
 TEST_F(PauseTableTest, PfcSwitchedOffInMidPauseOpensTheGate) {
@@ -205,7 +210,8 @@ QueueConfig lossless_queue(std::uint32_t limit, const PfcConfig& pfc = {}) {
 }
 
 TEST(PfcPlan, DefaultsFillTheLimit) {
-  const auto plan = plan_pfc(lossless_queue(1'000'000), {.rate_bps = kRate, .mtu = 1500, .ports = 5, .mac = {}});
+  const auto plan =
+      plan_pfc(lossless_queue(1'000'000), {.rate_bps = kRate, .mtu = 1500, .ports = 5, .mac = {}});
   ASSERT_TRUE(plan) << plan.error();
   EXPECT_EQ(plan->headroom_bytes, plan->needed_bytes);
   EXPECT_EQ(plan->xoff_bytes + plan->headroom_bytes, 250'000U) << "four other ports share the limit";
@@ -228,7 +234,8 @@ TEST(PfcPlan, HeadroomCoversWireReactionAndFrames) {
 TEST(PfcPlan, TooLittleHeadroomIsRefusedWithBothValues) {
   PfcConfig config;
   config.headroom_bytes = 1000;
-  const auto plan = plan_pfc(lossless_queue(1'000'000, config), {.rate_bps = kRate, .mtu = 1500, .ports = 2, .mac = {}});
+  const auto plan =
+      plan_pfc(lossless_queue(1'000'000, config), {.rate_bps = kRate, .mtu = 1500, .ports = 2, .mac = {}});
   ASSERT_FALSE(plan);
   EXPECT_NE(plan.error().find("headroom 1KB is below the 17194B"), std::string::npos) << plan.error();
 }
@@ -236,11 +243,14 @@ TEST(PfcPlan, TooLittleHeadroomIsRefusedWithBothValues) {
 TEST(PfcPlan, ALimitThatDoesNotHoldAllPortsIsRefused) {
   PfcConfig config;
   config.xoff_bytes = 100'000;
-  const auto facts = [](unsigned ports) { return PortFacts{.rate_bps = kRate, .mtu = 1500, .ports = ports, .mac = {}}; };
+  const auto facts = [](unsigned ports) {
+    return PortFacts{.rate_bps = kRate, .mtu = 1500, .ports = ports, .mac = {}};
+  };
   EXPECT_TRUE(plan_pfc(lossless_queue(1'000'000, config), facts(9)));
   const auto plan = plan_pfc(lossless_queue(1'000'000, config), facts(10));
   ASSERT_FALSE(plan);
-  EXPECT_NE(plan.error().find("limit 1MB does not hold what 9 other ports may send"), std::string::npos) << plan.error();
+  EXPECT_NE(plan.error().find("limit 1MB does not hold what 9 other ports may send"), std::string::npos)
+      << plan.error();
   EXPECT_FALSE(plan_pfc(lossless_queue(20'000), facts(3))) << "nothing is left for xoff";
 }
 
@@ -254,7 +264,8 @@ TEST(PfcPlan, EcnBeginsBeforePfc) {
 
 TEST(PfcPlan, RowOfNoPlanIsOff) {
   EXPECT_EQ(make_pfc_row(std::nullopt, {}).on, 0);
-  const auto plan = plan_pfc(lossless_queue(1'000'000), {.rate_bps = kRate, .mtu = 1500, .ports = 2, .mac = {}});
+  const auto plan =
+      plan_pfc(lossless_queue(1'000'000), {.rate_bps = kRate, .mtu = 1500, .ports = 2, .mac = {}});
   const ll_pfc row = make_pfc_row(*plan, {2, 0, 0, 0, 0, 9});
   EXPECT_EQ(row.on, 1);
   EXPECT_EQ(row.limit, 1'000'000U);

@@ -30,9 +30,23 @@ ll_pause_frame parse(const Bytes& frame) {
 // As switches and NICs send them, with padding and without FCS.
 const std::string kSource = "020000000001";
 const std::string kPad26(52, '0');
-const Bytes kPfcXoff3 = from_hex("0180c2000001" + kSource + "8808" "0101" "0008" "000000000000ffff0000000000000000" + kPad26);
-const Bytes kPfcTwo = from_hex("0180c2000001" + kSource + "8808" "0101" "0018" "00000000000000010000000000000000" + kPad26);
-const Bytes kPause = from_hex("0180c2000001" + kSource + "8808" "0001" "1234" + std::string(84, '0'));
+const Bytes kPfcXoff3 = from_hex("0180c2000001" + kSource +
+                                 "8808"
+                                 "0101"
+                                 "0008"
+                                 "000000000000ffff0000000000000000" +
+                                 kPad26);
+const Bytes kPfcTwo = from_hex("0180c2000001" + kSource +
+                               "8808"
+                               "0101"
+                               "0018"
+                               "00000000000000010000000000000000" +
+                               kPad26);
+const Bytes kPause = from_hex("0180c2000001" + kSource +
+                              "8808"
+                              "0001"
+                              "1234" +
+                              std::string(84, '0'));
 
 TEST(Pfc, Vectors) {
   ASSERT_EQ(kPfcXoff3.size(), LL_PFC_FRAME_LEN);
@@ -64,7 +78,8 @@ TEST(Pfc, TimesOfClassesThatAreNotNamedDontCount) {
 TEST(Pfc, CutShortAtEveryByte) {
   for (const Bytes& whole : {kPfcXoff3, kPause}) {
     for (std::size_t length = 0; length < whole.size(); ++length) {
-      const ll_pause_frame f = parse(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
+      const ll_pause_frame f =
+          parse(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
       EXPECT_EQ(f.kind, length < 14 ? LL_PFC_NONE : LL_PFC_BAD_SHORT) << length;
       EXPECT_EQ(f.classes, 0) << length;
     }

@@ -26,10 +26,19 @@ TEST(QueueTree, StrictAboveTheGroup) {
 
 TEST(QueueTree, AGroupRanksByItsHighestTc) {
   PortConfig config = port_config();
-  for (QueueConfig& queue : config.queues) queue = {.schedule = Schedule::Strict, .group = 0, .weight = 0, .limit_bytes = 1, .lossless = false, .ecn = {}};
-  config.queues[1] = {.schedule = Schedule::Wrr, .group = 2, .weight = 1, .limit_bytes = 1, .lossless = false, .ecn = {}};
-  config.queues[5] = {.schedule = Schedule::Wrr, .group = 2, .weight = 1, .limit_bytes = 1, .lossless = false, .ecn = {}};
-  config.queues[3] = {.schedule = Schedule::Wrr, .group = 1, .weight = 1, .limit_bytes = 1, .lossless = false, .ecn = {}};
+  for (QueueConfig& queue : config.queues)
+    queue = {.schedule = Schedule::Strict,
+             .group = 0,
+             .weight = 0,
+             .limit_bytes = 1,
+             .lossless = false,
+             .ecn = {}};
+  config.queues[1] = {
+      .schedule = Schedule::Wrr, .group = 2, .weight = 1, .limit_bytes = 1, .lossless = false, .ecn = {}};
+  config.queues[5] = {
+      .schedule = Schedule::Wrr, .group = 2, .weight = 1, .limit_bytes = 1, .lossless = false, .ecn = {}};
+  config.queues[3] = {
+      .schedule = Schedule::Wrr, .group = 1, .weight = 1, .limit_bytes = 1, .lossless = false, .ecn = {}};
   const QueueTree tree = plan_tree(config, 1500);
   const unsigned expected[] = {6, 2, 5, 4, 3, 2, 1, 0};
   for (unsigned tc = 0; tc < kTcs; ++tc) EXPECT_EQ(tree.classes[tc].prio, expected[tc]) << tc;
@@ -92,7 +101,8 @@ TEST(Tables, Thresholds) {
 }
 
 TEST(Tables, ProbabilitiesReadBack) {
-  for (const double p : {0.0, 0.001, 0.2, 0.5, 1.0}) EXPECT_NEAR(probability_from_u32(probability_to_u32(p)), p, 1e-9);
+  for (const double p : {0.0, 0.001, 0.2, 0.5, 1.0})
+    EXPECT_NEAR(probability_from_u32(probability_to_u32(p)), p, 1e-9);
   EXPECT_EQ(probability_to_u32(7), UINT32_MAX);
   EXPECT_EQ(probability_to_u32(-1), 0U);
 }

@@ -88,7 +88,8 @@ TEST(Ewma, IdleTimeAgesTheAverage) {
   EXPECT_EQ(ll_ewma_update(&e, &w, 0, UINT64_MAX), 0U);
 }
 
-RC_GTEST_PROP(Ewma, StaysBetweenOldAverageAndSample, (std::uint32_t start, std::uint32_t depth, std::uint64_t now)) {
+RC_GTEST_PROP(Ewma, StaysBetweenOldAverageAndSample,
+              (std::uint32_t start, std::uint32_t depth, std::uint64_t now)) {
   ll_wred w{};
   w.ewma_shift = static_cast<std::uint8_t>(*rc::gen::inRange(1, 16));
   ll_ewma e{.avg = static_cast<std::uint64_t>(start) << LL_EWMA_SCALE, .last_ns = 0};
@@ -98,7 +99,8 @@ RC_GTEST_PROP(Ewma, StaysBetweenOldAverageAndSample, (std::uint32_t start, std::
 
 std::uint16_t full_checksum(const std::vector<std::uint8_t>& header) {
   std::uint32_t sum = 0;
-  for (std::size_t i = 0; i + 1 < header.size(); i += 2) sum += static_cast<std::uint32_t>(header[i] << 8 | header[i + 1]);
+  for (std::size_t i = 0; i + 1 < header.size(); i += 2)
+    sum += static_cast<std::uint32_t>(header[i] << 8 | header[i + 1]);
   while (sum >> 16) sum = (sum & 0xffff) + (sum >> 16);
   return static_cast<std::uint16_t>(~sum);
 }
@@ -128,7 +130,8 @@ RC_GTEST_PROP(Ecn, TrafficClassLeavesVersionAndFlowLabel, (std::uint8_t tos)) {
 // Sanitizers watch that nothing at or past the end is read.
 RC_GTEST_PROP(Parse, SurvivesAnyBytes, ()) {
   const auto size = *rc::gen::inRange<std::size_t>(0, 90);
-  std::vector<std::uint8_t> bytes = *rc::gen::container<std::vector<std::uint8_t>>(size, rc::gen::arbitrary<std::uint8_t>());
+  std::vector<std::uint8_t> bytes =
+      *rc::gen::container<std::vector<std::uint8_t>>(size, rc::gen::arbitrary<std::uint8_t>());
   if (size >= 14 && *rc::gen::arbitrary<bool>()) {
     const auto type = *rc::gen::element<std::uint16_t>(0x0800, 0x86dd, 0x8100, 0x88a8);
     bytes[12] = static_cast<std::uint8_t>(type >> 8);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What priority flow control makes of a host: which priorities may not send, and until when. As a NIC does it:
-// the frame counts at the speed of the host's own link. Pure.
+// What priority flow control makes of a host: which priorities may not send, and until when. As a NIC does
+// it: the frame counts at the speed of the host's own link. Pure.
 #pragma once
 
 #include <algorithm>

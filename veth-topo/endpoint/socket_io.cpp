@@ -61,7 +61,8 @@ bool set(int fd, int level, int option, int value) {
   return setsockopt(fd, level, option, &value, sizeof value) == 0;
 }
 
-// MAC control frames; and of frames for this host (not what a switch floods), UDP to port 4791 over IPv4 or IPv6.
+// MAC control frames; and of frames for this host (not what a switch floods), UDP to port 4791 over IPv4 or
+// IPv6.
 bool attach_roce_filter(int fd) {
   std::array<sock_filter, 15> code = {{
       BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
