@@ -43,9 +43,23 @@ enum ll_trust {
 	LL_TRUST_DSCP = 2,  /* DSCP of the IP header */
 };
 
-/* Map `ports`, key: interface index (u32). The tables are the configured ones multiplied out. */
+/*
+ * Map `port_index`: interface index -> slot, open addressing. An entry is at ifindex % LL_INDEX_SIZE or in
+ * one of the next places; ifindex 0 is a free place. An array, since a look-up in one costs 2 ns and in a
+ * hash map 30.
+ */
+#define LL_INDEX_SIZE 1024u
+#define LL_INDEX_PROBES 8u
+#define LL_INDEX_PLACE(ifindex, probe) (((__u32)(ifindex) + (__u32)(probe)) % LL_INDEX_SIZE)
+
+struct ll_index {
+	__u32 ifindex;
+	__u32 slot; /* row of the port in the per-port arrays, 0 .. LL_MAX_PORTS-1 */
+};
+
+/* Map `ports`, key: slot. The tables are the configured ones multiplied out. */
 struct ll_port {
-	__u32 slot;   /* row of this port in the per-port arrays, 0 .. LL_MAX_PORTS-1 */
+	__u32 slot;   /* its own row */
 	__u8 trust;   /* enum ll_trust */
 	__u8 port_tc; /* TC of a packet that carries nothing to trust */
 	__u8 remark;  /* 1: dscp_new differs from the identity somewhere */
@@ -223,6 +237,7 @@ struct ll_meta {
 #ifdef __cplusplus
 #define _Static_assert static_assert
 #endif
+LL_SIZE_IS(ll_index, 8);
 LL_SIZE_IS(ll_port, 144);
 LL_SIZE_IS(ll_wred, 20);
 LL_SIZE_IS(ll_ewma, 16);

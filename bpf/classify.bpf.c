@@ -26,8 +26,7 @@ static __always_inline void remark(struct __sk_buff *skb, const struct ll_port *
 SEC("tcx/ingress")
 int ll_classify_ingress(struct __sk_buff *skb)
 {
-	__u32 ifindex = skb->ifindex;
-	struct ll_port *port = bpf_map_lookup_elem(&ports, &ifindex);
+	struct ll_port *port = ll_find_port(skb->ifindex);
 	struct ll_port_stats *stats;
 	struct ll_class_stats *class;
 	struct ll_headers h;

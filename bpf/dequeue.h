@@ -30,12 +30,9 @@ static __always_inline const struct gnet_stats_queue *remembered(const struct sk
 
 static __always_inline int is_ours(const struct sk_buff *skb, const struct net_device *dev)
 {
-	__u32 ifindex;
-
 	if (remembered(skb)->qlen != ll_cookie || dev->nd_net.net->ns.inum != ll_netns)
 		return 0;
-	ifindex = (__u32)dev->ifindex;
-	return bpf_map_lookup_elem(&ports, &ifindex) != 0;
+	return ll_find_port((__u32)dev->ifindex) != 0;
 }
 
 /* Takes a packet out of the ingress view, and lets the peer go on once the level is low enough. */

@@ -17,7 +17,14 @@ extern const volatile __u32 ll_netns;  /* inode number of the instance's network
 extern const volatile __u32 ll_cookie; /* LL_CB_COOKIE of this instance, not 0 */
 
 LL_MAP struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_INDEX_SIZE);
+	__type(key, __u32);
+	__type(value, struct ll_index);
+} port_index SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, LL_MAX_PORTS);
 	__type(key, __u32);
 	__type(value, struct ll_port);
@@ -120,5 +127,18 @@ LL_MAP struct {
 	__type(key, __u32);
 	__type(value, struct ll_meta);
 } meta SEC(".maps");
+
+/* The row of a managed port, NULL for any other interface. */
+static __always_inline struct ll_port *ll_find_port(__u32 ifindex)
+{
+	for (__u32 probe = 0; ifindex && probe < LL_INDEX_PROBES; probe++) {
+		__u32 place = LL_INDEX_PLACE(ifindex, probe);
+		struct ll_index *entry = bpf_map_lookup_elem(&port_index, &place);
+
+		if (entry && entry->ifindex == ifindex)
+			return bpf_map_lookup_elem(&ports, &entry->slot);
+	}
+	return NULL;
+}
 
 #endif

@@ -139,7 +139,7 @@ static __always_inline void ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
 
 	if (!ifindex)
 		return;
-	ingress = bpf_map_lookup_elem(&ports, &ifindex);
+	ingress = ll_find_port(ifindex);
 	if (!ingress)
 		return;
 	row = LL_ROW(ingress->slot, tc);

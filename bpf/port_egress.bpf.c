@@ -21,12 +21,11 @@ static __always_inline __u32 egress_tc(struct __sk_buff *skb, const struct ll_po
 				       const struct ll_headers *h)
 {
 	__u32 tc = ll_tc_of_priority(skb->priority);
-	__u32 ifindex = skb->ingress_ifindex;
 
 	if (LL_LIKELY(tc < LL_TCS))
 		return tc;
 	tc = ll_tc_of_index(skb->tc_index);
-	if (tc >= LL_TCS || !ifindex || !bpf_map_lookup_elem(&ports, &ifindex))
+	if (tc >= LL_TCS || !ll_find_port(skb->ingress_ifindex))
 		tc = ll_classify(egress, h).tc;
 	skb->priority = LL_PRIORITY(tc);
 	return tc;
@@ -99,8 +98,7 @@ static __always_inline int mark(struct __sk_buff *skb, __u32 row, __u32 tc, cons
 SEC("tcx/egress")
 int ll_port_egress(struct __sk_buff *skb)
 {
-	__u32 ifindex = skb->ifindex;
-	struct ll_port *port = bpf_map_lookup_elem(&ports, &ifindex);
+	struct ll_port *port = ll_find_port(skb->ifindex);
 	struct ll_headers h;
 	__u32 tc;
 

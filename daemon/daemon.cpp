@@ -10,7 +10,7 @@
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 #include <chrono>
-#include <optional>
+#include <memory>
 #include <thread>
 
 #include "daemon/api/server_io.h"
@@ -45,19 +45,20 @@ class Daemon {
   Config wanted_;
   std::string config_file_;
   asio::io_context loop_{1};
-  std::optional<InstanceLock> lock_;
-  std::optional<net::Netlink> netlink_;
-  std::optional<net::Netlink> events_;
-  std::optional<Datapath> datapath_;
+  std::unique_ptr<InstanceLock> lock_;
+  std::unique_ptr<net::Netlink> netlink_;
+  std::unique_ptr<net::Netlink> events_;
+  std::unique_ptr<Datapath> datapath_;
   std::unique_ptr<pfc::PfcService> pfc_;
-  std::optional<port::PortService> ports_;
-  std::optional<api::Context> context_;
-  std::optional<api::Server> server_;
-  std::optional<asio::posix::stream_descriptor> event_fd_;
+  std::unique_ptr<port::PortService> ports_;
+  std::unique_ptr<api::Context> context_;
+  std::unique_ptr<api::Server> server_;
+  std::unique_ptr<asio::posix::stream_descriptor> event_fd_;
   asio::signal_set signals_{loop_, SIGTERM, SIGINT, SIGHUP};
   asio::steady_timer watchdog_{loop_};
   asio::steady_timer heal_{loop_};
   std::thread stopper_;
+  bool given_back_ = false;  // nothing of the instance is left
 };
 
 Status Daemon::open_datapath() {
@@ -67,26 +68,26 @@ Status Daemon::open_datapath() {
     const Status kernel = require_kernel();
     return kernel ? fail(datapath.error()) : kernel;
   }
-  datapath_.emplace(std::move(*datapath));
+  datapath_ = std::make_unique<Datapath>(std::move(*datapath));
   return {};
 }
 
 Status Daemon::open_events() {
   auto events = net::Netlink::open();
   if (!events) return std::unexpected(events.error());
-  events_.emplace(std::move(*events));
+  events_ = std::make_unique<net::Netlink>(std::move(*events));
   if (auto ok = events_->subscribe({RTNLGRP_LINK, RTNLGRP_TC}); !ok) return ok;
-  event_fd_.emplace(loop_, dup(events_->fd()));
+  event_fd_ = std::make_unique<asio::posix::stream_descriptor>(loop_, dup(events_->fd()));
   return {};
 }
 
 Status Daemon::start() {
   auto lock = InstanceLock::take(wanted_.instance);
   if (!lock) return std::unexpected(lock.error());
-  lock_.emplace(std::move(*lock));
+  lock_ = std::make_unique<InstanceLock>(std::move(*lock));
   auto netlink = net::Netlink::open();
   if (!netlink) return std::unexpected(netlink.error());
-  netlink_.emplace(std::move(*netlink));
+  netlink_ = std::make_unique<net::Netlink>(std::move(*netlink));
   if (auto ok = open_datapath(); !ok) return ok;
   // Before the first look at the interfaces, so that no change is missed in between.
   if (auto ok = open_events(); !ok) return ok;
@@ -95,17 +96,21 @@ Status Daemon::start() {
   auto pfc = pfc::PfcService::start(datapath_->maps());
   if (!pfc) return std::unexpected(pfc.error());
   pfc_ = std::move(*pfc);
-  ports_.emplace(*netlink_, *datapath_, *pfc_);
-  context_.emplace(api::Context{.ports = *ports_,
-                                .pfc = *pfc_,
-                                .config_file = config_file_,
-                                .adopted = adopted,
-                                .started = started_,
-                                .reload = [this] { return reload(); },
-                                .stop = [this] { stop(); }});
+  ports_ = std::make_unique<port::PortService>(*netlink_, *datapath_, *pfc_);
+  context_ = std::make_unique<api::Context>(api::Context{.ports = *ports_,
+                                                         .pfc = *pfc_,
+                                                         .config_file = config_file_,
+                                                         .adopted = adopted,
+                                                         .started = started_,
+                                                         .reload = [this] { return reload(); },
+                                                         .given_back =
+                                                             [this] {
+                                                               given_back_ = true;
+                                                               stop();
+                                                             }});
   auto server = api::Server::listen(wanted_.api, loop_, *context_);
   if (!server) return std::unexpected(server.error());
-  server_.emplace(std::move(*server));
+  server_ = std::make_unique<api::Server>(std::move(*server));
   if (auto ok = ports_->configure(wanted_); !ok) return ok;
   return ports_->finish_start();
 }
@@ -122,6 +127,7 @@ void Daemon::run() {
   sd_notify(0, "READY=1");
   loop_.run();
   if (stopper_.joinable()) stopper_.join();
+  if (given_back_) lock_->remove();
 }
 
 std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {

@@ -121,7 +121,10 @@ Result<Datapath> Datapath::open(const std::string& instance, const std::string& 
     datapath.origin_ = Origin::Replacing;
     loaded = datapath.load(build);
   }
-  if (!loaded) return std::unexpected(loaded.error());
+  if (!loaded) {
+    if (datapath.origin_ == Origin::Fresh) (void)datapath.detach_all();  // only empty folders so far
+    return std::unexpected(loaded.error());
+  }
   return datapath;
 }
 
@@ -146,7 +149,7 @@ Status Datapath::load(const std::string& build) {
                 (last_libbpf_line.empty() ? "" : " (" + last_libbpf_line + ")"));
 
   const auto& maps = skeleton_->maps;
-  maps_ = {.ports = Map<std::uint32_t, ll_port>(bpf_map__fd(maps.ports)),
+  maps_ = {.ports = PortTable(bpf_map__fd(maps.port_index), bpf_map__fd(maps.ports)),
            .wred = Map<std::uint32_t, ll_wred>(bpf_map__fd(maps.wred)),
            .ewma = Map<std::uint32_t, ll_ewma>(bpf_map__fd(maps.ewma)),
            .ecn_stats = CounterMap<ll_ecn_stats>(bpf_map__fd(maps.ecn_stats)),

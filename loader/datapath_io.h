@@ -14,6 +14,7 @@
 #include "bpf/abi.h"
 #include "loader/map.h"
 #include "loader/pins_io.h"
+#include "loader/port_table.h"
 #include "loader/result.h"
 #include "loader/shared_array.h"
 
@@ -23,7 +24,7 @@ namespace lossless {
 
 // Maps of an instance by name and type.
 struct Maps {
-  Map<std::uint32_t, ll_port> ports;
+  PortTable ports;
   Map<std::uint32_t, ll_wred> wred;
   Map<std::uint32_t, ll_ewma> ewma;
   CounterMap<ll_ecn_stats> ecn_stats;

@@ -81,9 +81,11 @@ std::vector<LinkPin> list_links(const Pins& pins) {
 }
 
 Status remove_dir(const std::string& path) {
-  for (const std::string& name : list_dir(path))
-    if (const std::string pin = path + "/" + name; unlink(pin.c_str()) && errno != ENOENT)
-      return fail_errno("cannot remove " + pin, errno);
+  for (const std::string& name : list_dir(path)) {
+    std::string pin = path;
+    pin.append("/").append(name);
+    if (unlink(pin.c_str()) && errno != ENOENT) return fail_errno("cannot remove " + pin, errno);
+  }
   if (rmdir(path.c_str()) && errno != ENOENT) return fail_errno("cannot remove " + path, errno);
   return {};
 }

@@ -23,24 +23,43 @@ std::string holder(int fd) {
   return "process " + pid;
 }
 
+// A lock on a file that was removed meanwhile keeps nobody out.
+bool is_in_place(int fd, const std::string& path) {
+  struct stat locked{};
+  struct stat named{};
+  return fstat(fd, &locked) == 0 && stat(path.c_str(), &named) == 0 && locked.st_ino == named.st_ino &&
+         locked.st_dev == named.st_dev;
+}
+
 }  // namespace
 
 std::string run_dir(const std::string& instance) { return std::string(kRunRoot) + "/" + instance; }
 
 Result<InstanceLock> InstanceLock::take(const std::string& instance) {
-  for (const std::string& dir : {std::string(kRunRoot), run_dir(instance)})
-    if (mkdir(dir.c_str(), 0755) && errno != EEXIST) return fail_errno("cannot create " + dir, errno);
   const std::string path = run_dir(instance) + "/lock";
-  Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!fd) return fail_errno("cannot open " + path, errno);
-  if (flock(fd.get(), LOCK_EX | LOCK_NB)) {
-    if (errno != EWOULDBLOCK) return fail_errno("cannot lock " + path, errno);
-    return fail("instance '" + instance + "' is already run by " + holder(fd.get()) + " (" + path + ")");
+  for (;;) {
+    for (const std::string& dir : {std::string(kRunRoot), run_dir(instance)})
+      if (mkdir(dir.c_str(), 0755) && errno != EEXIST) return fail_errno("cannot create " + dir, errno);
+    Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    if (!fd && errno == ENOENT) continue;  // removed in between
+    if (!fd) return fail_errno("cannot open " + path, errno);
+    if (flock(fd.get(), LOCK_EX | LOCK_NB)) {
+      if (errno != EWOULDBLOCK) return fail_errno("cannot lock " + path, errno);
+      return fail("instance '" + instance + "' is already run by " + holder(fd.get()) + " (" + path + ")");
+    }
+    if (!is_in_place(fd.get(), path)) continue;
+    // For the message of whoever comes second; that it cannot be written (full disk) takes nothing away.
+    const std::string pid = std::to_string(getpid()) + "\n";
+    if (ftruncate(fd.get(), 0) == 0) (void)!pwrite(fd.get(), pid.data(), pid.size(), 0);
+    return InstanceLock(std::move(fd), instance);
   }
-  // For the message of whoever comes second; that it cannot be written (full disk) takes nothing away.
-  const std::string pid = std::to_string(getpid()) + "\n";
-  if (ftruncate(fd.get(), 0) == 0) (void)!pwrite(fd.get(), pid.data(), pid.size(), 0);
-  return InstanceLock(std::move(fd));
+}
+
+void InstanceLock::remove() {
+  const std::string dir = run_dir(instance_);
+  unlink((dir + "/lock").c_str());
+  rmdir(dir.c_str());
+  rmdir(kRunRoot);  // stays while other instances are there
 }
 
 }  // namespace lossless

@@ -11,15 +11,19 @@ namespace lossless {
 
 std::string run_dir(const std::string& instance);
 
-// Held as long as it lives. The file stays: removing a lock file that another may be waiting for is a race.
+// Held as long as it lives.
 class InstanceLock {
  public:
   // Creates the folder too. The error names the process that holds the lock.
   static Result<InstanceLock> take(const std::string& instance);
+  // Removes the lock's file, and the folder when nothing else is in it: the instance is given back. Whoever
+  // opened the file before and waits for it notices that it is no longer in its place.
+  void remove();
 
  private:
-  explicit InstanceLock(Fd fd) : fd_(std::move(fd)) {}
+  InstanceLock(Fd fd, std::string instance) : fd_(std::move(fd)), instance_(std::move(instance)) {}
   Fd fd_;
+  std::string instance_;
 };
 
 }  // namespace lossless

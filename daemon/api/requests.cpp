@@ -25,7 +25,21 @@ void add_changes(const std::vector<ConfigChange>& changes, List* list) {
 
 Status not_possible(const std::string& why) { return {StatusCode::FAILED_PRECONDITION, why}; }
 
-bool fits_u32(std::uint64_t value) { return value <= UINT32_MAX; }
+// The thresholds that a request asks for; what it leaves out stays. Nothing: off.
+Result<std::optional<EcnConfig>> with_changes(std::optional<EcnConfig> ecn,
+                                              const v1::SetEcnRequest& request) {
+  if (request.has_enabled() && !request.enabled()) return std::nullopt;
+  if (!ecn && !(request.has_kmin_bytes() && request.has_kmax_bytes() && request.has_pmax()))
+    return fail("ECN is off: switching it on takes kmin, kmax and pmax");
+  if (request.kmin_bytes() > UINT32_MAX || request.kmax_bytes() > UINT32_MAX)
+    return fail("kmin and kmax must be below 4GiB");
+  EcnConfig changed = ecn.value_or(EcnConfig{});
+  if (request.has_kmin_bytes()) changed.kmin_bytes = static_cast<std::uint32_t>(request.kmin_bytes());
+  if (request.has_kmax_bytes()) changed.kmax_bytes = static_cast<std::uint32_t>(request.kmax_bytes());
+  if (request.has_pmax()) changed.pmax = request.pmax();
+  if (request.has_ewma_shift()) changed.ewma_shift = request.ewma_shift();
+  return changed;
+}
 
 }  // namespace
 
@@ -102,28 +116,14 @@ Status set_ecn(const Context& context, const v1::SetEcnRequest& request, v1::Set
   if (!port) return {StatusCode::NOT_FOUND, context.ports.no_port(request.port())};
   if (request.tc() >= kTcs)
     return {StatusCode::INVALID_ARGUMENT, "tc " + std::to_string(request.tc()) + ": must be 0 to 7"};
-  std::optional<EcnConfig> ecn = port->config.queues[request.tc()].ecn;
-  if (request.has_enabled() && !request.enabled()) {
-    ecn.reset();
-  } else {
-    if (!ecn && !(request.has_kmin_bytes() && request.has_kmax_bytes() && request.has_pmax()))
-      return {StatusCode::INVALID_ARGUMENT, "ECN is off on TC " + std::to_string(request.tc()) + " of port " +
-                                                request.port() +
-                                                ": switching it on takes kmin, kmax and pmax"};
-    if (!ecn) ecn.emplace();
-    if (!fits_u32(request.kmin_bytes()) || !fits_u32(request.kmax_bytes()) ||
-        request.ewma_shift() > UINT32_MAX)
-      return {StatusCode::INVALID_ARGUMENT, "thresholds must be below 4 GiB"};
-    if (request.has_kmin_bytes()) ecn->kmin_bytes = static_cast<std::uint32_t>(request.kmin_bytes());
-    if (request.has_kmax_bytes()) ecn->kmax_bytes = static_cast<std::uint32_t>(request.kmax_bytes());
-    if (request.has_pmax()) ecn->pmax = request.pmax();
-    if (request.has_ewma_shift()) ecn->ewma_shift = request.ewma_shift();
-  }
-  if (ecn)
-    if (const auto wrong = check_ecn(*ecn, port->config.queues[request.tc()].limit_bytes))
-      return {StatusCode::INVALID_ARGUMENT,
-              "TC " + std::to_string(request.tc()) + " of port " + request.port() + ": " + *wrong};
-  if (auto done = context.ports.set_ecn(request.port(), request.tc(), ecn); !done)
+  const QueueConfig& queue = port->config.queues[request.tc()];
+  auto ecn = with_changes(queue.ecn, request);
+  if (ecn && *ecn)
+    if (const auto wrong = check_ecn(**ecn, queue.limit_bytes)) ecn = std::unexpected(*wrong);
+  if (!ecn)
+    return {StatusCode::INVALID_ARGUMENT,
+            "TC " + std::to_string(request.tc()) + " of port " + request.port() + ": " + ecn.error()};
+  if (auto done = context.ports.set_ecn(request.port(), request.tc(), *ecn); !done)
     return {StatusCode::INTERNAL, done.error()};
   *reply.mutable_ecn() =
       view_ecn(*port, request.tc(), context.ports.maps().ecn_stats.sum(LL_ROW(port->slot, request.tc())));
@@ -153,7 +153,7 @@ Status detach(const Context& context, const v1::DetachRequest& request, v1::Deta
     for (const port::Port& port : context.ports.ports())
       if (port.state == port::PortState::Attached) reply.add_detached(port.config.name);
     if (auto done = context.ports.detach_all(); !done) return {StatusCode::INTERNAL, done.error()};
-    context.stop();
+    context.given_back();
     return Status::OK;
   }
   for (const std::string& name : request.ports()) {

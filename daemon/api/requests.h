@@ -23,8 +23,8 @@ struct Context {
   std::chrono::steady_clock::time_point started;
   // Reads the file again and applies it; the daemon's SIGHUP does the same.
   std::function<std::expected<std::vector<ConfigChange>, std::string>()> reload;
-  // Ends the daemon, with the datapath given back already.
-  std::function<void()> stop;
+  // The datapath was given back: ends the daemon.
+  std::function<void()> given_back;
 };
 
 grpc::Status get_version(const Context&, const v1::GetVersionRequest&, v1::GetVersionReply&);

@@ -13,7 +13,9 @@
 
 #include <asio/post.hpp>
 #include <cerrno>
+#include <charconv>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "loader/fd.h"
@@ -29,19 +31,29 @@ struct Owner {
   gid_t gid = 0;
 };
 
+std::optional<unsigned> as_number(const std::string& text) {
+  unsigned value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || rest != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// A name of the user database, or a number.
 Result<Owner> find_owner(const ApiConfig& config) {
   std::vector<char> buffer(16384);
   Owner owner;
   passwd user{};
   passwd* found_user = nullptr;
-  if (getpwnam_r(config.owner.c_str(), &user, buffer.data(), buffer.size(), &found_user) || !found_user)
-    return fail("api.owner \"" + config.owner + "\": no such user");
-  owner.uid = user.pw_uid;
+  getpwnam_r(config.owner.c_str(), &user, buffer.data(), buffer.size(), &found_user);
+  const auto uid = found_user ? std::optional(user.pw_uid) : as_number(config.owner);
+  if (!uid) return fail("api.owner \"" + config.owner + "\": no such user");
+  owner.uid = *uid;
   group entry{};
   group* found_group = nullptr;
-  if (getgrnam_r(config.group.c_str(), &entry, buffer.data(), buffer.size(), &found_group) || !found_group)
-    return fail("api.group \"" + config.group + "\": no such group");
-  owner.gid = entry.gr_gid;
+  getgrnam_r(config.group.c_str(), &entry, buffer.data(), buffer.size(), &found_group);
+  const auto gid = found_group ? std::optional(entry.gr_gid) : as_number(config.group);
+  if (!gid) return fail("api.group \"" + config.group + "\": no such group");
+  owner.gid = *gid;
   return owner;
 }
 

@@ -21,9 +21,9 @@ namespace {
 // Interfaces of the instance: those in its map, and those with a link.
 std::set<unsigned> interfaces_of(const Pins& pins) {
   std::set<unsigned> all;
-  const Fd map(bpf_obj_get((pins.maps + "/ports").c_str()));
-  if (map)
-    for (const std::uint32_t ifindex : Map<std::uint32_t, ll_port>(map.get()).keys()) all.insert(ifindex);
+  const Fd index(bpf_obj_get((pins.maps + "/port_index").c_str()));
+  if (index)
+    for (const std::uint32_t ifindex : PortTable(index.get(), -1).interfaces()) all.insert(ifindex);
   for (const LinkPin& pin : list_links(pins)) all.insert(pin.ifindex);
   return all;
 }
@@ -34,7 +34,7 @@ Result<std::vector<std::string>> detach_instance(const std::string& instance) {
   const Pins pins(instance);
   struct stat st{};
   if (stat(pins.root.c_str(), &st)) return fail("nothing is attached: there is no " + pins.root);
-  const auto lock = InstanceLock::take(instance);
+  auto lock = InstanceLock::take(instance);
   if (!lock) return std::unexpected(lock.error());
   if (auto here = check_namespace(pins); !here) return std::unexpected(here.error());
   auto netlink = Netlink::open();
@@ -51,6 +51,7 @@ Result<std::vector<std::string>> detach_instance(const std::string& instance) {
     names.emplace_back(name.data());
   }
   if (auto gone = remove_instance(pins); !gone) return std::unexpected(gone.error());
+  lock->remove();
   return names;
 }
 

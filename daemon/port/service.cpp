@@ -69,7 +69,7 @@ std::uint32_t PortService::choose_slot(unsigned ifindex) {
   for (const Port& port : ports_) used.insert(port.slot);
   if (const auto pinned = maps().ports.get(ifindex); ifindex && pinned && !used.contains(pinned->slot))
     return pinned->slot;
-  for (const std::uint32_t key : maps().ports.keys())
+  for (const std::uint32_t key : maps().ports.interfaces())
     if (const auto row = maps().ports.get(key)) used.insert(row->slot);
   std::uint32_t slot = 0;
   while (used.contains(slot) && slot + 1 < LL_MAX_PORTS) ++slot;
@@ -128,7 +128,7 @@ Status PortService::drop_strangers(const std::vector<net::Link>& links) {
   for (const net::Link& link : links)
     if (find(link.name)) wanted.insert(static_cast<unsigned>(link.ifindex));
   std::set<unsigned> present;
-  for (const std::uint32_t ifindex : maps().ports.keys()) present.insert(ifindex);
+  for (const std::uint32_t ifindex : maps().ports.interfaces()) present.insert(ifindex);
   for (const unsigned ifindex : datapath_.linked()) present.insert(ifindex);
   for (const unsigned ifindex : present) {
     if (wanted.contains(ifindex)) continue;
@@ -294,7 +294,7 @@ Status PortService::detach(const std::string& name) {
 Status PortService::detach_all() {
   for (Port& port : ports_) {
     if (auto given = give_back(port); !given) return given;
-    enter(port, PortState::Detached, kByCommand);
+    if (port.state == PortState::Attached) enter(port, PortState::Detached, kByCommand);
   }
   return datapath_.detach_all();
 }

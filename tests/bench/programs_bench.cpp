@@ -49,7 +49,7 @@ double nanoseconds(int program, const Bytes& packet, RunContext context, const E
   std::vector<std::uint32_t> runs;
   for (unsigned i = 0; i < effort.rounds; ++i)
     runs.push_back(run_program(program, packet, context).value().ns_per_run);
-  return median(runs);
+  return *std::ranges::min_element(runs);  // noise only adds
 }
 
 // A program that does nothing, as the floor of a test run.
@@ -70,6 +70,7 @@ void measure_programs(const Effort& effort) {
   ScratchPort port;
   const Bytes packet = from_hex(read_golden("ecn.tsv")[6][1]);  // RoCEv2 over IPv4, ECT(0), DSCP 26
   QueueConfig queue;
+  queue.lossless = true;  // so that the Not-ECT frames that fill the queue get in
   queue.ecn = EcnConfig{.kmin_bytes = 1000, .kmax_bytes = 2000, .pmax = 0.1, .ewma_shift = 0};
   port.set_wred(3, port::make_wred_row(queue, 0, 1500));
   const RunContext out{.ifindex = port.ifindex(), .priority = LL_PRIORITY(3)};
@@ -85,7 +86,7 @@ void measure_programs(const Effort& effort) {
   port.set_wred(3, port::make_wred_row(queue, 1'000'000'000, 1500));
   const double averaged = nanoseconds(port.datapath().program(Hook::Egress), packet, out, effort);
 
-  std::printf("ns a packet, BPF_PROG_TEST_RUN, %u repeats, IPv4 RoCEv2, %zu bytes, median of %u\n",
+  std::printf("ns a packet, BPF_PROG_TEST_RUN, %u repeats, IPv4 RoCEv2, %zu bytes, least of %u\n",
               effort.repeats, packet.size(), effort.rounds);
   std::printf("  an empty program                          %5.0f\n", empty);
   std::printf("  classify (tcx ingress)                    %5.0f   target 60\n", classify);

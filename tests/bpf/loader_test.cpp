@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <functional>
+
 #include "daemon/net/qdisc_io.h"
 #include "loader/pins_io.h"
 #include "tests/bpf/golden.h"
@@ -22,6 +24,16 @@ std::uint32_t program_of_link(const std::string& path) {
   bpf_link_info info{};
   __u32 size = sizeof info;
   return fd && bpf_link_get_info_by_fd(fd.get(), &info, &size) == 0 ? info.prog_id : 0;
+}
+
+// Makes the pins look as if another build, or another namespace, had left them.
+void edit_meta(const Pins& pins, const std::function<void(ll_meta&)>& edit) {
+  const Fd fd(bpf_obj_get((pins.maps + "/meta").c_str()));
+  const Map<std::uint32_t, ll_meta> meta(fd.get());
+  std::optional<ll_meta> value = meta.get(0);
+  ASSERT_TRUE(value);
+  edit(*value);
+  ASSERT_TRUE(meta.set(0, *value));
 }
 
 TEST(Loader, ASecondStartAdoptsMapsCountersAndLinks) {
@@ -46,12 +58,7 @@ TEST(Loader, ASecondStartAdoptsMapsCountersAndLinks) {
 TEST(Loader, AnotherAbiIsReplacedWithoutDetaching) {
   ScratchPort port;
   const Pins pins(port.instance());
-  const Fd meta(bpf_obj_get((pins.maps + "/meta").c_str()));
-  const std::uint32_t row = 0;
-  ll_meta value{};
-  ASSERT_EQ(bpf_map_lookup_elem(meta.get(), &row, &value), 0);
-  value.abi = LL_ABI_VERSION + 1;
-  ASSERT_EQ(bpf_map_update_elem(meta.get(), &row, &value, BPF_ANY), 0);
+  edit_meta(pins, [](ll_meta& value) { value.abi = LL_ABI_VERSION + 1; });
 
   auto next = Datapath::open(port.instance(), "next");
   ASSERT_TRUE(next) << next.error();
@@ -88,15 +95,33 @@ TEST(Loader, TwoInstancesDoNotMeet) {
 TEST(Loader, AnInstanceOfAnotherNamespaceIsRefused) {
   ScratchPort port;
   const Pins pins(port.instance());
-  const Fd meta(bpf_obj_get((pins.maps + "/meta").c_str()));
-  const std::uint32_t row = 0;
-  ll_meta value{};
-  ASSERT_EQ(bpf_map_lookup_elem(meta.get(), &row, &value), 0);
-  value.netns += 1;
-  ASSERT_EQ(bpf_map_update_elem(meta.get(), &row, &value, BPF_ANY), 0);
+  edit_meta(pins, [](ll_meta& value) { value.netns += 1; });
   const auto next = Datapath::open(port.instance(), "next");
   ASSERT_FALSE(next);
   EXPECT_NE(next.error().find("another network namespace"), std::string::npos) << next.error();
+}
+
+TEST(PortTable, InterfacesWithTheSamePlaceFindOneAnother) {
+  ScratchPort port;
+  const PortTable& table = port.datapath().maps().ports;
+  const std::uint32_t base = port.ifindex() + 100;
+  ll_port row = default_port_row();
+  for (std::uint32_t i = 0; i < LL_INDEX_PROBES; ++i) {
+    row.slot = 1 + i;
+    ASSERT_TRUE(table.set(base + i * LL_INDEX_SIZE, row));
+  }
+  row.slot = 100;
+  const auto refused = table.set(base + LL_INDEX_PROBES * LL_INDEX_SIZE, row);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().find(std::to_string(base + LL_INDEX_PROBES * LL_INDEX_SIZE)), std::string::npos);
+  table.erase(base + LL_INDEX_SIZE);
+  EXPECT_FALSE(table.get(base + LL_INDEX_SIZE));
+  for (std::uint32_t i = 2; i < LL_INDEX_PROBES; ++i) {
+    ASSERT_TRUE(table.get(base + i * LL_INDEX_SIZE)) << i;
+    EXPECT_EQ(table.get(base + i * LL_INDEX_SIZE)->slot, 1 + i);
+  }
+  EXPECT_TRUE(table.set(base + LL_INDEX_PROBES * LL_INDEX_SIZE, row));
+  EXPECT_EQ(table.interfaces().size(), LL_INDEX_PROBES + 1U);
 }
 
 TEST(QueueTree, ForeignQdiscIsNeverTouched) {

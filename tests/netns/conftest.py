@@ -8,7 +8,8 @@
   tools       vethlab.tools.Tools: tools.path("losslessd"), "losslessctl", "endpoint", "lab-sampler".
   sandbox     Sandbox: namespaces, links, daemons and processes of one test. Everything made through it has
               random names and is removed after the test, whatever its end.
-  star        star(hosts=2, mtu=1500, flood=True) -> Star: hosts h1 … hN (interface eth0, MAC star.mac("h1"),
+  star        star(hosts=2, mtu=1500, flood=True, name="") -> Star (a second one in a test takes a name):
+              hosts h1 … hN (interface eth0, MAC star.mac("h1"),
               address star.ip("h1"), not configured) on a bridge in the namespace star.switch; the switch's
               ports are called h1 … hN.
   wire        wire(netns, dev) -> wire.Wire: send and receive raw frames, scapy packets in and out.
@@ -109,11 +110,11 @@ class Sandbox:
 class Star:
     """Hosts around one switch."""
 
-    def __init__(self, sandbox, hosts, mtu, flood):
+    def __init__(self, sandbox, hosts, mtu, flood, name):
         self._sandbox = sandbox
         self.hosts = [f"h{i}" for i in range(1, hosts + 1)]
-        self.switch = sandbox.netns("sw")
-        self.ns = {h: sandbox.netns(h) for h in self.hosts}
+        self.switch = sandbox.netns(f"{name}sw")
+        self.ns = {h: sandbox.netns(f"{name}{h}") for h in self.hosts}
         for host in self.hosts:
             sandbox.veth((self.ns[host], "eth0", self.mac(host)), (self.switch, host, ""), mtu)
         sandbox.bridge(self.switch, self.hosts, flood)
@@ -147,7 +148,7 @@ def sandbox(tools):
 
 @pytest.fixture
 def star(sandbox):
-    return lambda hosts=2, mtu=1500, flood=True: Star(sandbox, hosts, mtu, flood)
+    return lambda hosts=2, mtu=1500, flood=True, name="": Star(sandbox, hosts, mtu, flood, name)
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 """ECN marking of packets that really cross the switch; scapy judges what arrives, not our own code."""
 
 import json
+import socket
+import threading
 
 import pytest
 from scapy.contrib.roce import BTH
@@ -9,6 +11,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
 from scapy.packet import Raw
+
+from vethlab.namespaces import in_namespace
 
 TC = 3
 DSCP = 26
@@ -148,6 +152,41 @@ def test_flooded_copies_are_marked_each_on_its_own(star, wire):
         assert ecn(d, host)["failed"] == 0
         for packet, original in zip(got[host], sent):
             check_integrity(packet, original)
+
+
+def test_gso_packets_of_tcp_are_marked_by_segment(star, sandbox, wait_for):
+    """Two TCP stacks with ECN and segmentation offload: what h2 saw as CE is what the switch marked."""
+    s = star(2)
+    for host in ("h1", "h2"):
+        sandbox.run(s.ns[host], "ip", "addr", "add", f"{s.ip(host)}/24", "dev", "eth0")
+        sandbox.run(s.ns[host], "sysctl", "-qw", "net.ipv4.tcp_ecn=1")
+    # TCP's ToS is 0 here, so its packets are in TC 0.
+    d = s.daemon(port={"rate": "100mbit"}, queues={"0": {"limit": "4MB", "ecn": {"kmin": "60KB", "kmax": "120KB", "pmax": 1.0}}})
+    server = in_namespace(s.ns["h2"], socket.socket)
+    server.bind((s.ip("h2"), 5001))
+    server.listen()
+    client = in_namespace(s.ns["h1"], socket.socket)
+    client.connect((s.ip("h2"), 5001))
+    accepted, _ = server.accept()
+    total = 4_000_000
+    sending = threading.Thread(target=lambda: (client.sendall(bytes(total)), client.close()))
+    sending.start()
+    received = 0
+    accepted.settimeout(20)
+    while chunk := accepted.recv(1 << 20):
+        received += len(chunk)
+    sending.join()
+    accepted.close()
+    server.close()
+    assert received == total
+    counters = ecn(d, "h2", 0)
+    assert counters["marked"] > 20 and counters["failed"] == counters["dropped"] == 0
+
+    def seen_ce():
+        rows = [line.split() for line in sandbox.run(s.ns["h2"], "cat", "/proc/net/netstat").splitlines()
+                if line.startswith("IpExt:")]
+        return int(dict(zip(*rows))["InCEPkts"])
+    wait_for(lambda: seen_ce() == ecn(d, "h2", 0)["marked"], what="h2 saw as many CE packets as were marked")
 
 
 def test_set_ecn_changes_the_running_programs(star, sandbox, wire):

@@ -165,7 +165,7 @@ def test_two_instances_do_not_share_a_port(star, sandbox):
 
 
 def test_instances_in_two_namespaces_do_not_disturb_each_other(star, sandbox, wire, wait_for):
-    a, b = star(2), star(2)
+    a, b = star(2), star(2, name="b")
     da, db = (sandbox.daemon(x.switch, ["h1", "h2"], name=n) for x, n in ((a, "a"), (b, "b")))
     with Stream(a, wire) as stream:
         wait_for(lambda: stream.sent > 200, what="traffic under way")
@@ -188,12 +188,13 @@ def test_detach_all_leaves_nothing(star, sandbox, tools, alive):
     if alive:
         assert d.process.wait(timeout=10) == 0
     assert not (PINS / d.instance).exists()
+    assert not (Path("/run/lossless") / d.instance).exists()
     assert sandbox.run(s.switch, "tc", "qdisc", "show") == before
     assert "ll_" not in program_ids(sandbox, s.switch)
 
 
 def test_detach_in_the_wrong_namespace_is_refused(star, tools):
-    s, other = star(2), star(2)
+    s, other = star(2), star(2, name="other")
     d = s.daemon()
     d.process.kill()
     d.process.wait(timeout=10)
@@ -204,7 +205,7 @@ def test_detach_in_the_wrong_namespace_is_refused(star, tools):
 
 
 def test_an_instance_of_another_namespace_is_not_taken_over(star, tools):
-    s, other = star(2), star(2)
+    s, other = star(2), star(2, name="other")
     d = s.daemon()
     d.process.kill()
     d.process.wait(timeout=10)
@@ -273,10 +274,11 @@ def test_something_else_in_the_place_of_the_socket(star, sandbox, tools):
     d.socket.unlink()
 
 
-def test_socket_has_owner_and_mode(star, sandbox):
+@pytest.mark.parametrize("group", ["daemon", "1"])
+def test_socket_has_owner_and_mode(star, sandbox, group):
     s = star(2)
     d = sandbox.daemon(s.switch, ["h1"], start=False)
-    d.config.write_text(d.config.read_text().replace("[api]\n", '[api]\ngroup = "daemon"\nmode = "0640"\n'))
+    d.config.write_text(d.config.read_text().replace("[api]\n", '[api]\ngroup = "' + group + '"\nmode = "0640"\n'))
     d.start()
     d.wait_ready()
     st = d.socket.stat()

@@ -109,7 +109,7 @@ def delete(names):
 
 def add_veth(a, b, mtu=1500):
     """A veth pair, both ends up. `a` and `b`: (namespace, interface, MAC address or "")."""
-    (ns_a, if_a, mac_a), (ns_b, if_b, mac_b) = a, b
+    (ns_a, if_a, _), (ns_b, if_b, _) = a, b
     ip_batch([_veth_line(a, b, mtu)])
     for ns, dev in ((ns_a, if_a), (ns_b, if_b)):
         ip_batch([f"link set dev {dev} up"], netns=ns)

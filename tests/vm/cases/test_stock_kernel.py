@@ -52,22 +52,6 @@ def test_capabilities_name_what_this_kernel_has(star):
     assert not kernel["bpf-qdisc"].get("available"), "6.12 has no BPF qdisc"
 
 
-def test_packets_in_a_vlan_are_classified(star, wire, wait_for):
-    from scapy.layers.inet import IP, UDP
-    from scapy.layers.l2 import Dot1Q, Ether
-    switch = star(2)
-    daemon = switch.daemon(port={"trust": "dot1p"})
-    frame = Ether(src=switch.mac("h1"), dst=switch.mac("h2")) / Dot1Q(vlan=5, prio=3) / IP(dst="192.0.2.1") / UDP()
-    sender = wire(switch.ns["h1"], "eth0")
-    for _ in range(10):
-        sender.send(frame)
-
-    def counted():
-        queues = daemon.ctl("show", "queues", "h1")["queues"]
-        return int(next(q for q in queues if int(q.get("tc", 0)) == 3).get("rxPackets", 0)) >= 10
-    wait_for(counted, 20, "10 packets with PCP 3 classified into TC 3")
-
-
 def test_small_incast_marks_and_accounts_for_every_packet(tools, tmp_path):
     result = tmp_path / "incast.json"
     done = subprocess.run([sys.executable, ROOT / "veth-topo" / "lab", "run", "incast", "--senders", "2", "--rate", "20",
