@@ -31,6 +31,8 @@
 #define LL_RATE_MINOR 0x00ffu
 #define LL_HANDLE(major) ((__u32)(major) << 16)
 #define LL_PRIORITY(tc) (LL_HANDLE(LL_ROOT_MAJOR) | ((__u32)(tc) + 1u))
+/* HTB's way past all classes, for MAC control frames: sent before everything, by no rate and no gate. */
+#define LL_PRIORITY_FIRST LL_HANDLE(LL_ROOT_MAJOR)
 /* skb->tc_index carries the TC past routing, which overwrites skb->priority. */
 #define LL_TC_INDEX(tc) ((__u16)(LL_ROOT_MAJOR + 1u + (__u32)(tc)))
 #define LL_LEAF_HANDLE(tc) LL_HANDLE(LL_ROOT_MAJOR + 1u + (__u32)(tc))
@@ -67,7 +69,7 @@ struct ll_port {
 	__u8 dscp_new[LL_DSCPS]; /* DSCP -> DSCP written into the packet (trust dscp only) */
 };
 
-/* Row of a (port, TC) in the arrays `wred`, `ewma`, `ecn_stats` and `class_stats`. */
+/* Row of a (port, TC) in the arrays `wred`, `ewma`, `ecn_stats`, `class_stats`, `mmu`, `pfc` and `pause`. */
 #define LL_ROW(slot, tc) ((__u32)(slot) * LL_TCS + (__u32)(tc))
 #define LL_ROWS (LL_MAX_PORTS * LL_TCS)
 
@@ -132,6 +134,97 @@ struct ll_port_stats {
 	__u64 remarked;  /* DSCP rewritten */
 };
 
+/*
+ * The buffer model. What a packet takes is counted for the port it came in by (ingress view) from the moment
+ * it is handed to a port's queue until it leaves that queue or is dropped there; the egress view is the depth
+ * of the leaf itself.
+ *
+ * Map `mmu`, row per (port, TC). User space maps it into memory, so both sides change members by atomic
+ * operations only. One cache line.
+ */
+struct ll_mmu {
+	__u64 bytes;       /* held now, came in by this port */
+	__u64 peak;        /* highest `bytes` since the last clear */
+	__u64 egress_peak; /* highest depth of this port's own leaf since the last clear */
+	__u64 over_limit;  /* packets that found more than xoff + headroom */
+	__u64 xoff;        /* 1: the peer was told to stop */
+	__u64 xoff_ns;     /* when it was told so last, CLOCK_MONOTONIC */
+	__u64 tx_xoff;     /* PFC frames sent that stop this TC, refreshes included */
+	__u64 tx_xon;      /* PFC frames sent that let it go on */
+};
+
+/* Map `pfc`: thresholds of one (port, TC), all zero while PFC is off there. User space writes. */
+struct ll_pfc {
+	__u64 xoff;       /* bytes of the ingress view: above, the peer is stopped */
+	__u64 xon;        /* below or at: it may go on */
+	__u64 limit;      /* xoff + headroom: more than this should never arrive */
+	__u64 refresh_ns; /* a packet above xoff repeats the frame when the last one is this old */
+	__u16 quanta;     /* pause time in the frames */
+	__u8 on;          /* 1: lossless, both ways */
+	__u8 mac[6];      /* of the port: source of its frames */
+	__u8 reserved[7];
+};
+
+/* Map `pause`, row per (port, TC): what the peer's frames do to our queue. The daemon's thread writes. */
+struct ll_pause {
+	__u64 since_ns;    /* the gate is closed since; 0: open */
+	__u64 until_ns;    /* it opens by itself then */
+	__u64 paused_ns;   /* sum of the pauses that are over */
+	__u64 transitions; /* open -> closed */
+	__u64 last_ns;     /* when the last frame with a time came */
+	__u64 rx_frames;   /* frames that named this TC (the ingress program counts) */
+};
+
+/* What a MAC control frame is. */
+enum ll_pfc_kind {
+	LL_PFC_OK = 0,          /* PFC */
+	LL_PFC_PAUSE = 1,       /* PAUSE of 802.3: all priorities */
+	LL_PFC_BAD_SHORT = 2,   /* below 60 bytes */
+	LL_PFC_BAD_ADDRESS = 3, /* not to 01-80-C2-00-00-01 */
+	LL_PFC_BAD_OPCODE = 4,  /* another MAC control opcode */
+	LL_PFC_BAD_VECTOR = 5,  /* reserved bits of the enable vector are set */
+	LL_PFC_KINDS = 6,
+	LL_PFC_NONE = 7, /* no MAC control frame */
+};
+
+/* Map `pfc_stats`, per CPU, row per port slot. */
+struct ll_pfc_stats {
+	__u64 rx[LL_PFC_KINDS]; /* MAC control frames by kind; all are taken out here, none is forwarded */
+	__u64 lossy;            /* named a TC that is not lossless here (ignored for that TC) */
+	__u64 no_carrier;       /* the frame could not be made in the kernel: the daemon sends it */
+	__u64 no_event;         /* the daemon could not be told: its ring buffer is full */
+};
+
+/* Record in the ring buffer `pfc_events`. */
+enum ll_pfc_event_kind {
+	LL_EVENT_RX = 0,   /* a PFC or PAUSE frame came in */
+	LL_EVENT_XOFF = 1, /* level above xoff; `sent` says whether the frame is out already */
+	LL_EVENT_XON = 2,  /* level at or below xon: the peer has to be told */
+};
+struct ll_pfc_event {
+	__u64 ns; /* CLOCK_MONOTONIC */
+	__u32 slot;
+	__u8 kind;          /* enum ll_pfc_event_kind */
+	__u8 tc;            /* XOFF, XON */
+	__u8 classes;       /* RX: lossless TCs that are named */
+	__u8 sent;          /* XOFF */
+	__u16 time[LL_TCS]; /* RX: quanta */
+};
+
+/* Map `pfc_latency`, per CPU, one row: from the packet that crosses xoff to the frame's start on the wire. */
+#define LL_LATENCY_BINS 128u
+struct ll_latency {
+	__u64 bin[LL_LATENCY_BINS]; /* of one microsecond; the last one has all that took longer */
+};
+
+/*
+ * How a packet in a queue remembers what it was counted as, in the scheduler's part of skb->cb. The programs
+ * write it on every packet that enters a managed port's queue.
+ */
+#define LL_CB_COOKIE 0 /* the instance's cookie, 0: not counted */
+#define LL_CB_ROW 1    /* LL_ROW of its ingress port and TC */
+#define LL_CB_BYTES 2  /* what it was counted as */
+
 /* Map `meta`, one row: whose maps these are. Read and written by user space alone. */
 struct ll_meta {
 	__u32 abi; /* LL_ABI_VERSION */
@@ -151,6 +244,12 @@ LL_SIZE_IS(ll_ewma, 16);
 LL_SIZE_IS(ll_ecn_stats, 96);
 LL_SIZE_IS(ll_class_stats, 16);
 LL_SIZE_IS(ll_port_stats, 56);
+LL_SIZE_IS(ll_mmu, 64);
+LL_SIZE_IS(ll_pfc, 48);
+LL_SIZE_IS(ll_pause, 48);
+LL_SIZE_IS(ll_pfc_stats, 72);
+LL_SIZE_IS(ll_pfc_event, 32);
+LL_SIZE_IS(ll_latency, 1024);
 LL_SIZE_IS(ll_meta, 80);
 #ifdef __cplusplus
 #undef _Static_assert

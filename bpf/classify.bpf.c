@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * tcx ingress: priority trust. Sets skb->priority to the class of the packet's TC, so that the queue, PFC,
- * ECN and statistics agree on it; rewrites the DSCP where the port's dscp->dscp table says so.
+ * ECN and statistics agree on it; rewrites the DSCP where the port's dscp->dscp table says so. MAC control
+ * frames end here: they are for this port and are never forwarded.
  */
 #include "kernel.h"
 #include "maps.h"
 #include "skb.h"
+#include "pause.h"
 #include "stages/classify.h"
 
 static __always_inline void remark(struct __sk_buff *skb, const struct ll_port *port,
@@ -33,6 +35,8 @@ int ll_classify_ingress(struct __sk_buff *skb)
 
 	if (!port)
 		return LL_TCX_NEXT;
+	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_MAC_CONTROL)))
+		return ll_take_pause(skb, port);
 	ll_parse_skb(skb, &h);
 	c = ll_classify(port, &h);
 	skb->priority = LL_PRIORITY(c.tc);

@@ -25,6 +25,7 @@ struct hlist_head {
 struct gnet_stats_queue {
 	__u32 qlen;
 	__u32 backlog;
+	__u32 drops;
 } LL_CORE;
 
 struct Qdisc {
@@ -33,13 +34,39 @@ struct Qdisc {
 	struct gnet_stats_queue qstats;
 } LL_CORE;
 
+struct ns_common {
+	unsigned int inum;
+} LL_CORE;
+
+struct net {
+	struct ns_common ns;
+} LL_CORE;
+
+typedef struct {
+	struct net *net;
+} LL_CORE possible_net_t;
+
 struct net_device {
+	int ifindex;
+	possible_net_t nd_net;
 	struct hlist_head qdisc_hash[16];
+} LL_CORE;
+
+struct qdisc_skb_cb {
+	unsigned char data[20];
 } LL_CORE;
 
 struct sk_buff {
 	struct net_device *dev;
+	unsigned int len;
+	char cb[48];
 } LL_CORE;
+
+enum skb_drop_reason {
+	SKB_DROP_REASON_QDISC_DROP = 1,
+	SKB_DROP_REASON_QDISC_OVERLIMIT = 2,
+	SKB_DROP_REASON_QDISC_CONGESTED = 3,
+};
 
 extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym;
 extern void *bpf_rdonly_cast(const void *object, __u32 btf_id) __ksym;

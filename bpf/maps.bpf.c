@@ -4,4 +4,7 @@
 #define LL_MAP
 #include "maps.h"
 
+const volatile __u32 ll_netns = 0;
+const volatile __u32 ll_cookie = 0;
+
 char LICENSE[] SEC("license") = "GPL";

@@ -12,6 +12,10 @@
 #define LL_MAP extern
 #endif
 
+/* Set once before the programs are loaded: whose packets they are. */
+extern const volatile __u32 ll_netns;  /* inode number of the instance's network namespace */
+extern const volatile __u32 ll_cookie; /* LL_CB_COOKIE of this instance, not 0 */
+
 LL_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, LL_INDEX_SIZE);
@@ -60,6 +64,62 @@ LL_MAP struct {
 	__type(key, __u32);
 	__type(value, struct ll_port_stats);
 } port_stats SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_ROWS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct ll_mmu);
+} mmu SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_ROWS);
+	__type(key, __u32);
+	__type(value, struct ll_pfc);
+} pfc SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_ROWS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct ll_pause);
+} pause SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_pfc_stats);
+} pfc_stats SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ll_latency);
+} pfc_latency SEC(".maps");
+
+/* What a clone that is to become a PFC frame is told by the program that made it, on the same CPU. */
+struct ll_carrier {
+	__u64 start_ns;
+	__u32 row;
+	__u32 armed; /* cleared by the carrier when it is on its way */
+};
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ll_carrier);
+} carriers SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 18);
+} pfc_events SEC(".maps");
 
 LL_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * tcx egress: reads the real depth of the packet's leaf queue and applies WRED/ECN to it. Runs before the
- * packet is enqueued, so the depth is what the packet finds.
+ * packet is enqueued, so the depth is what the packet finds. Then counts the packet for the buffer model, and
+ * stops the peer it came from when that has sent too much.
  */
 #include "kernel.h"
 #include "maps.h"
 #include "skb.h"
+#include "mmu.h"
+#include "dequeue.h"
 #include "stages/classify.h"
 #include "stages/wred.h"
 
@@ -68,36 +71,54 @@ static __always_inline int apply(struct __sk_buff *skb, const struct ll_wred *w,
 	return LL_TCX_NEXT;
 }
 
+/* WRED/ECN by the depth the packet finds. */
+static __always_inline int mark(struct __sk_buff *skb, __u32 row, __u32 tc, const struct ll_headers *h)
+{
+	struct ll_ecn_stats *stats = bpf_map_lookup_elem(&ecn_stats, &row);
+	struct ll_wred *w = bpf_map_lookup_elem(&wred, &row);
+	__u32 segments = ll_segments(skb);
+	__u32 depth;
+
+	if (!stats || !w)
+		return LL_TCX_NEXT;
+	stats->seen[h->tos & LL_ECN_MASK] += segments;
+	if (!h->ip)
+		stats->not_ip += segments;
+	if (ll_leaf_depth(skb, LL_LEAF_HANDLE(tc), &depth)) {
+		if (w->flags & LL_WRED_ON)
+			stats->no_depth += segments;
+		return LL_TCX_NEXT;
+	}
+	ll_mmu_egress(row, depth + skb->wire_len);
+	if (!(w->flags & LL_WRED_ON) || !selected(w, row, depth))
+		return LL_TCX_NEXT;
+	return apply(skb, w, h, stats, segments);
+}
+
 SEC("tcx/egress")
 int ll_port_egress(struct __sk_buff *skb)
 {
 	struct ll_port *port = ll_find_port(skb->ifindex);
-	struct ll_ecn_stats *stats;
 	struct ll_headers h;
-	struct ll_wred *w;
-	__u32 tc, row, depth, segments;
+	__u32 tc;
 
 	if (!port)
 		return LL_TCX_NEXT;
-	ll_parse_skb(skb, &h);
-	tc = egress_tc(skb, port, &h);
-	row = LL_ROW(port->slot, tc);
-	stats = bpf_map_lookup_elem(&ecn_stats, &row);
-	w = bpf_map_lookup_elem(&wred, &row);
-	if (!stats || !w)
-		return LL_TCX_NEXT;
+	skb->cb[LL_CB_COOKIE] = 0;
+	if (LL_UNLIKELY(skb->mark == LL_CARRIER_MARK)) {
+		struct ll_carrier *c = ll_armed_carrier();
 
-	segments = ll_segments(skb);
-	stats->seen[h.tos & LL_ECN_MASK] += segments;
-	if (!h.ip)
-		stats->not_ip += segments;
-	if (!(w->flags & LL_WRED_ON))
-		return LL_TCX_NEXT;
-	if (ll_leaf_depth(skb, LL_LEAF_HANDLE(tc), &depth)) {
-		stats->no_depth += segments;
+		if (c)
+			return ll_make_xoff(skb, c);
+	}
+	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_MAC_CONTROL))) {
+		skb->priority = LL_PRIORITY_FIRST;
 		return LL_TCX_NEXT;
 	}
-	if (!selected(w, row, depth))
-		return LL_TCX_NEXT;
-	return apply(skb, w, &h, stats, segments);
+	ll_parse_skb(skb, &h);
+	tc = egress_tc(skb, port, &h);
+	if (mark(skb, LL_ROW(port->slot, tc), tc, &h) == LL_TCX_DROP)
+		return LL_TCX_DROP;
+	ll_mmu_enter(skb, tc);
+	return LL_TCX_NEXT;
 }

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "daemon/api/server_io.h"
+#include "daemon/pfc/service.h"
 #include "loader/probe_io.h"
 #include "loader/run_dir_io.h"
 
@@ -39,6 +40,7 @@ class Daemon {
   void wait_for_signal();
   void wait_for_events();
   void feed_watchdog();
+  void heal_counters();
   void stop();
 
   steady_clock::time_point started_ = steady_clock::now();
@@ -49,12 +51,14 @@ class Daemon {
   std::unique_ptr<net::Netlink> netlink_;
   std::unique_ptr<net::Netlink> events_;
   std::unique_ptr<Datapath> datapath_;
+  std::unique_ptr<pfc::PfcService> pfc_;
   std::unique_ptr<port::PortService> ports_;
   std::unique_ptr<api::Context> context_;
   std::unique_ptr<api::Server> server_;
   std::unique_ptr<asio::posix::stream_descriptor> event_fd_;
   asio::signal_set signals_{loop_, SIGTERM, SIGINT, SIGHUP};
   asio::steady_timer watchdog_{loop_};
+  asio::steady_timer heal_{loop_};
   std::thread stopper_;
   bool given_back_ = false;  // nothing of the instance is left
 };
@@ -91,8 +95,12 @@ Status Daemon::start() {
   if (auto ok = open_events(); !ok) return ok;
 
   const bool adopted = datapath_->origin() == Datapath::Origin::Adopted;
-  ports_ = std::make_unique<port::PortService>(*netlink_, *datapath_);
+  auto pfc = pfc::PfcService::start(datapath_->maps());
+  if (!pfc) return std::unexpected(pfc.error());
+  pfc_ = std::move(*pfc);
+  ports_ = std::make_unique<port::PortService>(*netlink_, *datapath_, *pfc_);
   context_ = std::make_unique<api::Context>(api::Context{.ports = *ports_,
+                                                         .pfc = *pfc_,
                                                          .config_file = config_file_,
                                                          .adopted = adopted,
                                                          .started = started_,
@@ -120,6 +128,7 @@ void Daemon::run() {
   wait_for_signal();
   wait_for_events();
   feed_watchdog();
+  heal_counters();
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - started_);
   spdlog::info("losslessd {} ready in {} ms: instance {}, {} ports, {}", LL_VERSION, took.count(),
                wanted_.instance, ports_->ports().size(),
@@ -161,9 +170,13 @@ void Daemon::wait_for_signal() {
 void Daemon::wait_for_events() {
   event_fd_->async_wait(asio::posix::stream_descriptor::wait_read, [this](const asio::error_code& error) {
     if (error) return;
-    if (!events_->read_events([](nlmsghdr*) {}))
-      spdlog::warn("netlink events were lost; looking at everything anew");
-    if (auto ok = ports_->reconcile(); !ok) spdlog::error("{}", ok.error());
+    bool concerns_ports = false;  // gates open and close many times a second
+    const bool complete = events_->read_events([&](nlmsghdr* header) {
+      if (!net::is_gate_event(header)) concerns_ports = true;
+    });
+    if (!complete) spdlog::warn("netlink events were lost; looking at everything anew");
+    if (concerns_ports || !complete)
+      if (auto ok = ports_->reconcile(); !ok) spdlog::error("{}", ok.error());
     wait_for_events();
   });
 }
@@ -176,6 +189,16 @@ void Daemon::feed_watchdog() {
   watchdog_.expires_after(std::chrono::microseconds(period_us / 2));
   watchdog_.async_wait([this](const asio::error_code& error) {
     if (!error) feed_watchdog();
+  });
+}
+
+// Looks once a second for bytes that the buffer model holds and no queue does.
+void Daemon::heal_counters() {
+  heal_.expires_after(std::chrono::seconds(1));
+  heal_.async_wait([this](const asio::error_code& error) {
+    if (error) return;
+    pfc_->heal([this] { return net::list_qdiscs(*netlink_); });
+    heal_counters();
   });
 }
 

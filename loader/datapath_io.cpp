@@ -30,6 +30,16 @@ std::optional<ll_meta> read_meta(const std::string& maps_dir) {
   return meta;
 }
 
+// What the instance writes on the packets it counts: the same over restarts, another for every instance.
+std::uint32_t cookie_of(const std::string& instance) {
+  std::uint32_t hash = 2166136261U;  // FNV-1a
+  const auto take = [&](std::uint8_t byte) { hash = (hash ^ byte) * 16777619U; };
+  for (const char c : instance) take(static_cast<std::uint8_t>(c));
+  for (std::uint64_t inode = current_netns(); inode != 0; inode >>= 8U)
+    take(static_cast<std::uint8_t>(inode));
+  return hash != 0 ? hash : 1;
+}
+
 bool is_elsewhere(const ll_meta& meta) { return meta.netns != 0 && meta.netns != current_netns(); }
 
 Result<Datapath::Origin> find_origin(const Pins& pins) {
@@ -126,6 +136,8 @@ Status Datapath::load(const std::string& build) {
 
   skeleton_.reset(datapath_bpf__open());
   if (!skeleton_) return fail_errno("cannot open the BPF object", errno);
+  skeleton_->rodata->ll_netns = static_cast<__u32>(current_netns());
+  skeleton_->rodata->ll_cookie = cookie_of(pins_.instance);
   bpf_map* map = nullptr;
   bpf_object__for_each_map(map, skeleton_->obj) {
     if (bpf_map__is_internal(map)) continue;
@@ -142,7 +154,13 @@ Status Datapath::load(const std::string& build) {
            .ewma = Map<std::uint32_t, ll_ewma>(bpf_map__fd(maps.ewma)),
            .ecn_stats = CounterMap<ll_ecn_stats>(bpf_map__fd(maps.ecn_stats)),
            .class_stats = CounterMap<ll_class_stats>(bpf_map__fd(maps.class_stats)),
-           .port_stats = CounterMap<ll_port_stats>(bpf_map__fd(maps.port_stats))};
+           .port_stats = CounterMap<ll_port_stats>(bpf_map__fd(maps.port_stats)),
+           .mmu = Map<std::uint32_t, ll_mmu>(bpf_map__fd(maps.mmu)),
+           .pfc = Map<std::uint32_t, ll_pfc>(bpf_map__fd(maps.pfc)),
+           .pause = Map<std::uint32_t, ll_pause>(bpf_map__fd(maps.pause)),
+           .pfc_stats = CounterMap<ll_pfc_stats>(bpf_map__fd(maps.pfc_stats)),
+           .pfc_latency = CounterMap<ll_latency>(bpf_map__fd(maps.pfc_latency)),
+           .pfc_events = bpf_map__fd(maps.pfc_events)};
   ll_meta meta{.abi = LL_ABI_VERSION, .reserved = 0, .netns = current_netns(), .build = {}};
   build.copy(meta.build, sizeof meta.build - 1);
   return Map<std::uint32_t, ll_meta>(bpf_map__fd(maps.meta)).set(kMetaRow, meta);
@@ -175,7 +193,26 @@ Status Datapath::attach_hook(unsigned ifindex, Hook hook) {
   return {};
 }
 
+// Links of tracepoints cannot exchange their program: the new one is attached before the old one goes. What
+// leaves a queue in between is taken off twice, which the counters survive.
+Status Datapath::attach_shared() {
+  if (shared_attached_) return {};
+  using Link = std::unique_ptr<bpf_link, int (*)(bpf_link*)>;
+  for (bpf_program* program : {skeleton_->progs.ll_left_queue, skeleton_->progs.ll_dropped_by_queue}) {
+    const std::string name = bpf_program__name(program);
+    const std::string path = pins_.shared_link(name);
+    const Link link(bpf_program__attach(program), bpf_link__destroy);
+    if (!link) return fail_errno("cannot attach " + name + " to its tracepoint", errno);
+    if (unlink(path.c_str()) && errno != ENOENT) return fail_errno("cannot remove " + path, errno);
+    if (const int error = bpf_link__pin(link.get(), path.c_str()))
+      return fail_errno("cannot pin " + path, error);
+  }
+  shared_attached_ = true;
+  return {};
+}
+
 Status Datapath::attach(unsigned ifindex) {
+  if (auto attached = attach_shared(); !attached) return attached;
   for (const Hook hook : kHooks)
     if (auto attached = attach_hook(ifindex, hook); !attached) return attached;
   return {};

@@ -16,6 +16,7 @@
 #include "loader/pins_io.h"
 #include "loader/port_table.h"
 #include "loader/result.h"
+#include "loader/shared_array.h"
 
 struct datapath_bpf;
 
@@ -29,6 +30,12 @@ struct Maps {
   CounterMap<ll_ecn_stats> ecn_stats;
   CounterMap<ll_class_stats> class_stats;
   CounterMap<ll_port_stats> port_stats;
+  Map<std::uint32_t, ll_mmu> mmu;
+  Map<std::uint32_t, ll_pfc> pfc;
+  Map<std::uint32_t, ll_pause> pause;
+  CounterMap<ll_pfc_stats> pfc_stats;
+  CounterMap<ll_latency> pfc_latency;
+  int pfc_events = -1;  // ring buffer of ll_pfc_event
 };
 
 class Datapath {
@@ -48,8 +55,9 @@ class Datapath {
 
   // Name of another instance that manages this interface, empty when none does.
   std::string other_owner(unsigned ifindex) const;
-  // Attaches both hooks, egress first, or exchanges the programs of links that are there. Programs of
-  // others on the port stay. The port's rows must be in the maps before.
+  // Attaches the buffer model's way out, which all ports share, and both hooks, egress first, or exchanges
+  // the programs of links that are there. Programs of others on the port stay. The port's rows must be in the
+  // maps before.
   Status attach(unsigned ifindex);
   // Ingress first. Absent is fine.
   Status detach(unsigned ifindex);
@@ -70,11 +78,13 @@ class Datapath {
   Datapath(Pins pins, Origin origin);
   Status load(const std::string& build);
   Status attach_hook(unsigned ifindex, Hook hook);
+  Status attach_shared();
 
   Pins pins_;
   Origin origin_;
   std::unique_ptr<datapath_bpf, void (*)(datapath_bpf*)> skeleton_;
   Maps maps_;
+  bool shared_attached_ = false;
 };
 
 // Inode number of the calling thread's network namespace; 0 when it cannot be read.

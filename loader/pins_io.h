@@ -22,6 +22,8 @@ struct Pins {
   std::string maps_next;  // maps of a datapath with another ABI, until it has taken over
   std::string links;
   std::string link(unsigned ifindex, Hook hook) const;
+  // A link that belongs to no port, by the name of its program.
+  std::string shared_link(const std::string& program) const { return links + "/" + program; }
 };
 
 // Instances that have pins.

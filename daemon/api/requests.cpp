@@ -13,19 +13,6 @@ namespace {
 using grpc::Status;
 using grpc::StatusCode;
 
-// Calls `each` for the named port, or for all when `name` is empty.
-Status for_ports(const Context& context, const std::string& name,
-                 const std::function<void(const port::Port&)>& each) {
-  if (name.empty()) {
-    for (const port::Port& port : context.ports.ports()) each(port);
-    return Status::OK;
-  }
-  const port::Port* port = context.ports.find(name);
-  if (!port) return {StatusCode::NOT_FOUND, context.ports.no_port(name)};
-  each(*port);
-  return Status::OK;
-}
-
 template <class List>
 void add_changes(const std::vector<ConfigChange>& changes, List* list) {
   for (const ConfigChange& change : changes) {
@@ -55,6 +42,18 @@ Result<std::optional<EcnConfig>> with_changes(std::optional<EcnConfig> ecn,
 }
 
 }  // namespace
+
+Status for_ports(const Context& context, const std::string& name,
+                 const std::function<void(const port::Port&)>& each) {
+  if (name.empty()) {
+    for (const port::Port& port : context.ports.ports()) each(port);
+    return Status::OK;
+  }
+  const port::Port* port = context.ports.find(name);
+  if (!port) return {StatusCode::NOT_FOUND, context.ports.no_port(name)};
+  each(*port);
+  return Status::OK;
+}
 
 std::string join_errors(const ConfigErrors& errors) {
   std::string text;

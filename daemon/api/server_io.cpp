@@ -112,6 +112,25 @@ struct Server::Service final : v1::Lossless::CallbackService {
                                     v1::ListEcnReply* reply) override {
     return run(call, request, reply, list_ecn);
   }
+  grpc::ServerUnaryReactor* ListPfc(grpc::CallbackServerContext* call, const v1::ListPfcRequest* request,
+                                    v1::ListPfcReply* reply) override {
+    return run(call, request, reply, list_pfc);
+  }
+  grpc::ServerUnaryReactor* ListBuffer(grpc::CallbackServerContext* call,
+                                       const v1::ListBufferRequest* request,
+                                       v1::ListBufferReply* reply) override {
+    return run(call, request, reply, list_buffer);
+  }
+  grpc::ServerUnaryReactor* ClearWatermark(grpc::CallbackServerContext* call,
+                                           const v1::ClearWatermarkRequest* request,
+                                           v1::ClearWatermarkReply* reply) override {
+    return run(call, request, reply, clear_watermark);
+  }
+  grpc::ServerUnaryReactor* ListPacketDrops(grpc::CallbackServerContext* call,
+                                            const v1::ListPacketDropsRequest* request,
+                                            v1::ListPacketDropsReply* reply) override {
+    return run(call, request, reply, list_packet_drops);
+  }
   grpc::ServerUnaryReactor* ListPriorityMaps(grpc::CallbackServerContext* call,
                                              const v1::ListPriorityMapsRequest* request,
                                              v1::ListPriorityMapsReply* reply) override {

@@ -29,6 +29,17 @@ struct EcnConfig {
   bool operator==(const EcnConfig&) const = default;
 };
 
+// Priority flow control of one TC (IEEE 802.1Qbb). A 0 means: worked out from the port (see plan_pfc in
+// daemon/pfc/plan.h).
+struct PfcConfig {
+  std::uint32_t xoff_bytes = 0;        // held of one ingress port: above, its peer is stopped
+  std::uint32_t xon_offset_bytes = 0;  // it goes on at xoff - xon_offset
+  std::uint32_t headroom_bytes = 0;    // room for what is under way when a peer is stopped
+  unsigned cable_m = 5;                // length of the cable to the peer
+  unsigned reaction_us = 100;          // from our frame's arrival until the peer sends nothing more
+  bool operator==(const PfcConfig&) const = default;
+};
+
 struct QueueConfig {
   Schedule schedule = Schedule::Strict;
   unsigned group = 0;   // WRR group 1 or 2; 0 for strict
@@ -36,6 +47,7 @@ struct QueueConfig {
   std::uint32_t limit_bytes = 0;
   bool lossless = false;
   std::optional<EcnConfig> ecn;
+  std::optional<PfcConfig> pfc = std::nullopt;  // only of a lossless queue
   bool operator==(const QueueConfig&) const = default;
 };
 
@@ -67,6 +79,7 @@ struct ApiConfig {
 
 struct Config {
   std::string instance = "default";
+  unsigned cell_bytes = 208;  // buffer unit that `show buffer` counts in, 64-4096
   ApiConfig api;
   std::vector<PortConfig> ports;
   bool operator==(const Config&) const = default;
@@ -107,6 +120,10 @@ std::string to_toml(const Config& config);
 
 // Checks the order kmin < kmax < limit and the ranges. Returns the message of the first fault.
 std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_bytes);
+
+// Checks what can be told without the port: xon_offset < xoff < limit, kmax < xoff, and lossless. Returns the
+// message of the first fault.
+std::optional<std::string> check_pfc(const QueueConfig& queue);
 
 // One difference between two configurations: a dotted path (port.eth0.queue.3.ecn.kmin,
 // port.eth0.maps.dscp_dot1p.26) and both values as the file would write them ("100KB" with its quotes); an

@@ -65,6 +65,10 @@ constexpr Rule kProbability(Rule::Type::Probability);
 constexpr Rule kRate(Rule::Type::Rate, kMinRate, kMaxRate);
 constexpr Rule kLimit(Rule::Type::Size, kMinLimit, kMaxLimit);
 constexpr Rule kThreshold(Rule::Type::Size, 0, kMaxLimit);
+// 0 stands for "worked out", which a file says by leaving the key out.
+constexpr Rule kPfcSize(Rule::Type::Size, 1, kMaxLimit);
+constexpr std::int64_t kMaxCable = 100'000;
+constexpr std::int64_t kMaxReaction = 1'000'000;
 constexpr Rule kUser(valid_user, "a name or number of 1 to 32 letters, digits, '_', '-' and '.'");
 
 template <class T, class M>
@@ -95,6 +99,7 @@ bool is_wrr(const QueueConfig& q) { return q.schedule == Schedule::Wrr; }
 
 constexpr std::array kTopKeys{
     row<Config, &Config::instance>("instance", Rule(valid_instance, "1 to 32 of a-z, 0-9, '_' and '-'")),
+    row<Config, &Config::cell_bytes>("cell_bytes", integer(64, 4096)),
 };
 constexpr std::array kApiKeys{
     row<ApiConfig, &ApiConfig::socket>(
@@ -125,6 +130,16 @@ constexpr std::array kEcnKeys{
     row<EcnConfig, &EcnConfig::pmax>("pmax", kProbability),
     row<EcnConfig, &EcnConfig::ewma_shift>("ewma", integer(0, 15)),
 };
+constexpr std::array kPfcKeys{
+    row<PfcConfig, &PfcConfig::xoff_bytes>("xoff", kPfcSize,
+                                           [](const PfcConfig& p) { return p.xoff_bytes > 0; }),
+    row<PfcConfig, &PfcConfig::xon_offset_bytes>("xon_offset", kPfcSize,
+                                                 [](const PfcConfig& p) { return p.xon_offset_bytes > 0; }),
+    row<PfcConfig, &PfcConfig::headroom_bytes>("headroom", kPfcSize,
+                                               [](const PfcConfig& p) { return p.headroom_bytes > 0; }),
+    row<PfcConfig, &PfcConfig::cable_m>("cable_m", integer(0, kMaxCable)),
+    row<PfcConfig, &PfcConfig::reaction_us>("reaction_us", integer(0, kMaxReaction)),
+};
 constexpr std::array<MapKey, 3> kMapKeys{{
     {"dot1p_tc", kTcs, kTcs - 1, true, [](PriorityMaps& m) -> std::span<std::uint8_t> { return m.dot1p_tc; }},
     {"dscp_dot1p", kDscps, kTcs - 1, false,
@@ -145,6 +160,7 @@ void list_maps(std::vector<KeyInfo>& out, const std::string& prefix) {
 void list_queues(std::vector<KeyInfo>& out, const std::string& prefix) {
   list_keys<QueueConfig>(out, prefix);
   list_keys<EcnConfig>(out, prefix + "ecn.");
+  list_keys<PfcConfig>(out, prefix + "pfc.");
 }
 
 }  // namespace
@@ -169,6 +185,10 @@ template <>
 std::span<const Key<EcnConfig>> keys() {
   return kEcnKeys;
 }
+template <>
+std::span<const Key<PfcConfig>> keys() {
+  return kPfcKeys;
+}
 
 std::span<const MapKey> map_keys() { return kMapKeys; }
 
@@ -190,12 +210,12 @@ std::vector<KeyInfo> known_keys() {
   return out;
 }
 
-std::optional<EcnFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes) {
+std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes) {
   const auto range = [](std::string_view key, const Rule& rule,
-                        const Scalar& value) -> std::optional<EcnFault> {
+                        const Scalar& value) -> std::optional<ThresholdFault> {
     const auto good = apply_rule(rule, value);
     if (good) return std::nullopt;
-    return EcnFault{
+    return ThresholdFault{
         key,
         {},
         std::string(key) + " " + as_toml(rule, value) + " " + good.error() + "; allowed: " + allowed(rule)};
@@ -206,16 +226,53 @@ std::optional<EcnFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit
   const std::string kmin = format_size(ecn.kmin_bytes);
   const std::string kmax = format_size(ecn.kmax_bytes);
   if (ecn.kmin_bytes >= ecn.kmax_bytes) {
-    return EcnFault{"kmin", "kmax",
-                    "kmin " + kmin + " is not below kmax " + kmax +
-                        "; marking must begin at kmin and rise until it takes every packet at kmax"};
+    return ThresholdFault{"kmin", "kmax",
+                          "kmin " + kmin + " is not below kmax " + kmax +
+                              "; marking must begin at kmin and rise until it takes every packet at kmax"};
   }
   if (ecn.kmax_bytes >= limit_bytes) {
-    return EcnFault{"kmax", "limit",
-                    "kmax " + kmax + " is not below limit " + format_size(limit_bytes) +
-                        "; a queue that is full before kmax drops packets instead of marking them"};
+    return ThresholdFault{"kmax", "limit",
+                          "kmax " + kmax + " is not below limit " + format_size(limit_bytes) +
+                              "; a queue that is full before kmax drops packets instead of marking them"};
   }
   return std::nullopt;
+}
+
+std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue) {
+  if (!queue.pfc) return std::nullopt;
+  const PfcConfig& pfc = *queue.pfc;
+  const std::string xoff = format_size(pfc.xoff_bytes);
+  const std::string limit = format_size(queue.limit_bytes);
+  if (!queue.lossless) {
+    return ThresholdFault{
+        "", "", "PFC is for lossless queues, and this one is lossy; allowed: lossless = true beside it"};
+  }
+  if (pfc.xoff_bytes == 0) return std::nullopt;
+  if (pfc.xon_offset_bytes >= pfc.xoff_bytes) {
+    return ThresholdFault{
+        "xon_offset", "xoff",
+        "xon_offset " + format_size(pfc.xon_offset_bytes) + " is not below xoff " + xoff +
+            "; the peer goes on at xoff - xon_offset, and no queue holds less than nothing"};
+  }
+  if (queue.ecn && queue.ecn->kmax_bytes >= pfc.xoff_bytes) {
+    return ThresholdFault{"kmax", "xoff",
+                          "kmax " + format_size(queue.ecn->kmax_bytes) + " is not below xoff " + xoff +
+                              "; PFC would stop the peers before ECN has slowed the flows down"};
+  }
+  if (pfc.xoff_bytes >= queue.limit_bytes ||
+      std::uint64_t{pfc.xoff_bytes} + pfc.headroom_bytes > queue.limit_bytes) {
+    return ThresholdFault{"xoff", "limit",
+                          "xoff " + xoff + " with headroom " + format_size(pfc.headroom_bytes) +
+                              " is not below limit " + limit +
+                              "; the queue would drop before it stops the peer"};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> check_pfc(const QueueConfig& queue) {
+  auto fault = find_pfc_fault(queue);
+  if (!fault) return std::nullopt;
+  return std::move(fault->message);
 }
 
 std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_bytes) {

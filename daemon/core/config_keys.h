@@ -25,7 +25,7 @@ struct Key {
   bool (*used)(const T&) = nullptr;  // whether the key has a meaning now; nullptr: always
 };
 
-// The rows of Config (its plain keys), ApiConfig, PortConfig, QueueConfig and EcnConfig.
+// The rows of Config (its plain keys), ApiConfig, PortConfig, QueueConfig, EcnConfig and PfcConfig.
 template <class T>
 std::span<const Key<T>> keys();
 template <>
@@ -38,6 +38,8 @@ template <>
 std::span<const Key<QueueConfig>> keys();
 template <>
 std::span<const Key<EcnConfig>> keys();
+template <>
+std::span<const Key<PfcConfig>> keys();
 
 // One table of PriorityMaps: `size` entries of 0 to `max`. A list is written in full, the others as
 // { FROM = TO } with only what differs from the default.
@@ -57,7 +59,7 @@ std::string allowed(const MapKey& key);
 // Tables below a table, beside its plain keys.
 inline constexpr std::array<std::string_view, 4> kTopTables{"api", "maps", "queue", "port"};
 inline constexpr std::array<std::string_view, 2> kPortTables{"maps", "queue"};
-inline constexpr std::array<std::string_view, 1> kQueueTables{"ecn"};
+inline constexpr std::array<std::string_view, 2> kQueueTables{"ecn", "pfc"};
 
 // A key for documentation: queue.TC.ecn.kmin, and what it may hold.
 struct KeyInfo {
@@ -66,13 +68,13 @@ struct KeyInfo {
 };
 std::vector<KeyInfo> known_keys();
 
-// A fault in the ECN thresholds: which of kmin, kmax, limit, pmax, ewma it shows in first, which value it
-// stands against (empty: none), and the message.
-struct EcnFault {
+// A fault in thresholds: the key it shows in first, the one it stands against (empty: none), and the message.
+struct ThresholdFault {
   std::string_view key;
   std::string_view against;
   std::string message;
 };
-std::optional<EcnFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes);
+std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes);
+std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue);
 
 }  // namespace lossless

@@ -31,6 +31,9 @@ struct QueueDraft {
   EcnConfig ecn;
   Origins ecn_origins;
   std::optional<Origin> ecn_on;  // the table that switched ECN on
+  PfcConfig pfc;
+  Origins pfc_origins;
+  std::optional<Origin> pfc_on;  // the value that switched PFC on
   bool faulty = false;           // an error was reported: checks across values would only repeat it
 };
 using QueueDrafts = std::array<QueueDraft, kTcs>;
@@ -98,6 +101,7 @@ class Reader {
   void read_queues(const toml::table& table, const std::string& path, QueueDrafts& drafts);
   void read_queue(const toml::table& table, const std::string& path, QueueDraft& draft);
   void read_ecn(const toml::node& node, const std::string& path, QueueDraft& draft);
+  void read_pfc(const toml::node& node, const std::string& path, QueueDraft& draft);
   void check_schedule(const toml::table& table, const Origins& given, const QueueDraft& draft);
   void read_ports(const toml::table& root, const PriorityMaps& maps, const QueueDrafts& drafts, Config& out);
   PortConfig read_port(const toml::table& table, std::size_t number, const PriorityMaps& maps,
@@ -106,6 +110,9 @@ class Reader {
                   const std::string& path);
   QueueConfig finish_queue(const QueueDraft& draft, const std::string& port_path);
   void check_draft(const QueueDraft& draft, const std::string& port_path);
+  void check_pfc_draft(const QueueDraft& draft, const std::string& port_path);
+  void threshold_error(const ThresholdFault& fault, Origins all, const Origins& queue,
+                       const std::string& port_path);
 
   SourceText source_;
   const std::string& file_;
@@ -248,6 +255,7 @@ void Reader::read_queue(const toml::table& table, const std::string& path, Queue
   check_schedule(table, given, draft);
   for (const auto& [key, origin] : given) draft.origins[key] = origin;
   if (const toml::node* ecn = table.get("ecn")) read_ecn(*ecn, join(path, "ecn"), draft);
+  if (const toml::node* pfc = table.get("pfc")) read_pfc(*pfc, join(path, "pfc"), draft);
   if (errors_.size() > errors_before) draft.faulty = true;
 }
 
@@ -283,6 +291,30 @@ void Reader::read_ecn(const toml::node& node, const std::string& path, QueueDraf
   draft.ecn = {};
   draft.ecn_origins.clear();
   draft.ecn_on.reset();
+}
+
+// A table, true (everything worked out from the port), or false.
+void Reader::read_pfc(const toml::node& node, const std::string& path, QueueDraft& draft) {
+  const Origin origin = origin_of(path, node.source());
+  if (const toml::table* table = node.as_table()) {
+    Origins given;
+    read_keys(*table, path, {}, draft.pfc, given);
+    for (const auto& [key, at] : given) draft.pfc_origins[key] = at;
+    draft.pfc_on = origin;
+    return;
+  }
+  const auto* flag = node.as_boolean();
+  if (!flag) {
+    return fault(origin, "is " + std::string(kind_of(node)),
+                 "a table such as { xoff = \"100KB\", headroom = \"40KB\" }, true, or false");
+  }
+  draft.pfc_on.reset();
+  if (flag->get()) {
+    draft.pfc_on = origin;
+    return;
+  }
+  draft.pfc = {};
+  draft.pfc_origins.clear();
 }
 
 PortConfig Reader::read_port(const toml::table& table, std::size_t number, const PriorityMaps& maps,
@@ -351,35 +383,54 @@ QueueConfig Reader::finish_queue(const QueueDraft& draft, const std::string& por
   QueueConfig queue = draft.queue;
   if (queue.schedule == Schedule::Strict) queue.group = queue.weight = 0;
   if (draft.ecn_on) queue.ecn = draft.ecn;
+  if (draft.pfc_on) queue.pfc = draft.pfc;
   return queue;
 }
 
 void Reader::check_draft(const QueueDraft& draft, const std::string& port_path) {
-  if (draft.faulty || !draft.ecn_on) return;
-  bool complete = true;
-  for (const std::string_view key : {"kmin", "kmax", "pmax"}) {
-    if (draft.ecn_origins.contains(key)) continue;
-    complete = false;
-    error(draft.ecn_on->begin,
-          draft.ecn_on->path + ": lacks '" + std::string(key) + "'; ECN needs kmin, kmax and pmax");
+  if (draft.faulty) return;
+  if (draft.ecn_on) {
+    bool complete = true;
+    for (const std::string_view key : {"kmin", "kmax", "pmax"}) {
+      if (draft.ecn_origins.contains(key)) continue;
+      complete = false;
+      error(draft.ecn_on->begin,
+            draft.ecn_on->path + ": lacks '" + std::string(key) + "'; ECN needs kmin, kmax and pmax");
+    }
+    if (!complete) return;
+    if (const auto found = find_ecn_fault(draft.ecn, draft.queue.limit_bytes))
+      return threshold_error(*found, draft.ecn_origins, draft.origins, port_path);
   }
-  if (!complete) return;
-  const auto found = find_ecn_fault(draft.ecn, draft.queue.limit_bytes);
-  if (!found) return;
+  check_pfc_draft(draft, port_path);
+}
 
-  // Point at the port's own value if it has one of the two: that is where the order was broken.
-  Origins all = draft.ecn_origins;
-  if (const auto limit = draft.origins.find("limit"); limit != draft.origins.end()) all.insert(*limit);
-  const Origin* at = &all.at(found->key);
-  const auto other = all.find(found->against);
+void Reader::check_pfc_draft(const QueueDraft& draft, const std::string& port_path) {
+  if (!draft.pfc_on) return;
+  QueueConfig queue = draft.queue;
+  queue.pfc = draft.pfc;
+  if (draft.ecn_on) queue.ecn = draft.ecn;
+  const auto found = find_pfc_fault(queue);
+  if (!found) return;
+  Origins all = draft.pfc_origins;
+  all.insert(draft.ecn_origins.begin(), draft.ecn_origins.end());
+  all.try_emplace("", *draft.pfc_on);  // of a fault that is no key's
+  threshold_error(*found, std::move(all), draft.origins, port_path);
+}
+
+// Points at the port's own value if it has one of the two: that is where the order was broken.
+void Reader::threshold_error(const ThresholdFault& fault, Origins all, const Origins& queue,
+                             const std::string& port_path) {
+  if (const auto limit = queue.find("limit"); limit != queue.end()) all.insert(*limit);
+  const Origin* at = &all.at(fault.key);
+  const auto other = fault.against.empty() ? all.end() : all.find(fault.against);
   const auto own = [&](const Origin& o) { return o.path.starts_with(port_path + "."); };
   if (other == all.end()) {
-    const std::string where = found->against == "limit" ? " (the default limit)" : "";
-    return error(at->begin, at->path + ": " + found->message + where);
+    const std::string where = fault.against == "limit" ? " (the default limit)" : "";
+    return error(at->begin, at->path + ": " + fault.message + where);
   }
   const Origin* second = &other->second;
   if (!own(*at) && own(*second)) std::swap(at, second);
-  error(at->begin, at->path + ": " + found->message + " (see " + second->path + " at line " +
+  error(at->begin, at->path + ": " + fault.message + " (see " + second->path + " at line " +
                        std::to_string(second->begin.line) + ")");
 }
 

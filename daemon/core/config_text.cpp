@@ -48,6 +48,7 @@ class Difference {
       const QueueConfig& b = to.queues[tc];
       keys_of(queue, &a, &b);
       keys_of(queue + "ecn.", a.ecn ? &*a.ecn : nullptr, b.ecn ? &*b.ecn : nullptr);
+      keys_of(queue + "pfc.", a.pfc ? &*a.pfc : nullptr, b.pfc ? &*b.pfc : nullptr);
     }
   }
 
@@ -107,6 +108,7 @@ void write_port(std::string& out, const PortConfig& port) {
     out.append("  [port.queue.").append(std::to_string(tc)).append("]\n");
     write_keys(out, "  ", queue);
     out.append("  ecn = ").append(queue.ecn ? inline_table(*queue.ecn) : "false").append("\n");
+    out.append("  pfc = ").append(queue.pfc ? inline_table(*queue.pfc) : "false").append("\n");
   }
 }
 

@@ -34,6 +34,8 @@ std::optional<Parsed> read_link(nlmsghdr* header) {
   out.link.ethernet = info->ifi_type == ARPHRD_ETHER;
   out.link.loopback = info->ifi_flags & IFF_LOOPBACK;
   if (attrs[IFLA_MTU]) out.link.mtu = nla_get_u32(attrs[IFLA_MTU]);
+  if (attrs[IFLA_ADDRESS] && nla_len(attrs[IFLA_ADDRESS]) == static_cast<int>(out.link.address.size()))
+    nla_memcpy(out.link.address.data(), attrs[IFLA_ADDRESS], static_cast<int>(out.link.address.size()));
   if (attrs[IFLA_NUM_TX_QUEUES]) out.link.tx_queues = nla_get_u32(attrs[IFLA_NUM_TX_QUEUES]);
   if (attrs[IFLA_MASTER]) out.master = static_cast<int>(nla_get_u32(attrs[IFLA_MASTER]));
   nlattr* nested[IFLA_INFO_MAX + 1];

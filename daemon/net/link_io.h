@@ -2,6 +2,7 @@
 // Interfaces of the namespace: what they are, and when they come and go.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@ struct Link {
   std::string kind;    // veth, bridge, vlan, …; empty for hardware
   std::string master;  // bridge or bond it belongs to
   unsigned tx_queues = 1;
+  std::array<std::uint8_t, 6> address{};  // Ethernet address; zero where there is none
   bool operator==(const Link&) const = default;
 };
 

@@ -112,18 +112,27 @@ ClassSpec tc_class(const QueueTree& tree, unsigned tc) {
           .quantum = c.quantum};
 }
 
-Message open_gate(int ifindex, unsigned tc, std::uint32_t limit_bytes, int flags) {
+struct GateSpec {
+  std::uint64_t rate;          // bytes per second
+  std::uint32_t burst, limit;  // bytes
+};
+
+GateSpec open_spec(std::uint32_t limit) {
+  return {.rate = port::kGateOpenRate, .burst = port::kGateOpenBurst, .limit = limit};
+}
+
+Message gate(int ifindex, unsigned tc, const GateSpec& spec, int flags) {
   Message message(RTM_NEWQDISC, flags);
   message.header(tc_header(ifindex, LL_PRIORITY(tc), LL_LEAF_HANDLE(tc)))
       .text(TCA_KIND, "tbf")
       .nest(TCA_OPTIONS, [&](Message& m) {
         tc_tbf_qopt opt{};
-        opt.rate = rate_spec(port::kGateOpenRate);
-        opt.limit = limit_bytes;
-        opt.buffer = ticks(port::kGateOpenBurst, port::kGateOpenRate);
+        opt.rate = rate_spec(spec.rate);
+        opt.limit = spec.limit;
+        opt.buffer = ticks(spec.burst, spec.rate);
         m.attr(TCA_TBF_PARMS, opt);
-        m.attr(TCA_TBF_RATE64, port::kGateOpenRate);
-        m.attr(TCA_TBF_BURST, port::kGateOpenBurst);
+        if (spec.rate > UINT32_MAX) m.attr(TCA_TBF_RATE64, spec.rate);
+        m.attr(TCA_TBF_BURST, spec.burst);
       });
   return message;
 }
@@ -168,7 +177,7 @@ Status apply_leaf(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limi
                   const QdiscInfo* present) {
   if (present && present->kind == "tbf" && present->limit_bytes == limit_bytes) return {};
   const int flags = present ? 0 : NLM_F_CREATE | NLM_F_EXCL;
-  return netlink.request(open_gate(ifindex, tc, limit_bytes, flags),
+  return netlink.request(gate(ifindex, tc, open_spec(limit_bytes), flags),
                          "cannot set the queue of TC " + std::to_string(tc));
 }
 
@@ -237,6 +246,24 @@ Status apply_tree(Netlink& netlink, int ifindex, const QueueTree& tree,
     if (auto ok = apply_leaf(netlink, ifindex, tc, tree.classes[tc].limit_bytes, leaf); !ok) return ok;
   }
   return {};
+}
+
+Status close_gate(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes,
+                  std::uint32_t frame_bytes) {
+  constexpr std::uint64_t kSlowest = 1;  // byte per second: a frame takes half an hour
+  const GateSpec closed{.rate = kSlowest, .burst = frame_bytes, .limit = limit_bytes};
+  return netlink.request(gate(ifindex, tc, closed, 0), "cannot close the gate of TC " + std::to_string(tc));
+}
+
+Status open_gate(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes) {
+  return netlink.request(gate(ifindex, tc, open_spec(limit_bytes), 0),
+                         "cannot open the gate of TC " + std::to_string(tc));
+}
+
+bool is_gate_event(nlmsghdr* header) {
+  if (header->nlmsg_type != RTM_NEWQDISC || header->nlmsg_len < NLMSG_LENGTH(sizeof(tcmsg))) return false;
+  const std::uint32_t handle = static_cast<const tcmsg*>(nlmsg_data(header))->tcm_handle;
+  return handle >= LL_LEAF_HANDLE(0) && handle <= LL_LEAF_HANDLE(kTcs - 1);
 }
 
 Status remove_tree(Netlink& netlink, int ifindex) {

@@ -13,6 +13,7 @@ namespace lossless::port {
 namespace {
 
 constexpr const char* kByCommand = "by command";
+constexpr unsigned kFrameOverhead = 14 + 2 * 4;  // Ethernet header with two tags
 
 template <class Row>
 bool same(const std::optional<Row>& a, const Row& b) {
@@ -77,7 +78,10 @@ std::uint32_t PortService::choose_slot(unsigned ifindex) {
     maps().ecn_stats.clear(LL_ROW(slot, tc));
     maps().class_stats.clear(LL_ROW(slot, tc));
     (void)maps().ewma.set(LL_ROW(slot, tc), {});
+    (void)maps().pfc.set(LL_ROW(slot, tc), {});
   }
+  maps().pfc_stats.clear(slot);
+  pfc_.clear_port(slot);
   return slot;
 }
 
@@ -175,6 +179,8 @@ void PortService::reconcile_port(Port& port, const std::vector<net::Link>& links
 Status PortService::take_over(Port& port, const std::vector<net::QdiscInfo>& qdiscs) {
   const auto ifindex = static_cast<unsigned>(port.link.ifindex);
   const QueueTree tree = plan_tree(port.config, port.link.mtu);
+  const auto info = plan_pfc(port);
+  if (!info) return std::unexpected(info.error());
   const bool in_place = net::has_tree(qdiscs, port.link.ifindex);
   if (!in_place) port.tree.reset();
   if (!in_place || port.tree != tree) {
@@ -182,6 +188,7 @@ Status PortService::take_over(Port& port, const std::vector<net::QdiscInfo>& qdi
     port.tree = tree;
   }
   if (auto ok = write_rows(port); !ok) return ok;
+  if (auto ok = write_pfc(port, *info); !ok) return ok;
   if (port.state == PortState::Attached && datapath_.is_attached(ifindex)) return {};
   return datapath_.attach(ifindex);
 }
@@ -201,11 +208,47 @@ Status PortService::write_rows(Port& port) {
   return {};
 }
 
+Result<pfc::PortInfo> PortService::plan_pfc(const Port& port) const {
+  pfc::PortInfo info;
+  info.slot = port.slot;
+  info.ifindex = port.link.ifindex;
+  info.up = port.link.up;
+  info.rate_bps = port.config.rate_bps ? port.config.rate_bps : pfc::kAssumedRate;
+  info.frame_bytes = port.link.mtu + kFrameOverhead;
+  info.mac = port.link.address;
+  const pfc::PortFacts facts{.rate_bps = port.config.rate_bps,
+                             .mtu = port.link.mtu,
+                             .ports = static_cast<unsigned>(ports_.size()),
+                             .mac = port.link.address};
+  for (unsigned tc = 0; tc < kTcs; ++tc) {
+    const QueueConfig& queue = port.config.queues[tc];
+    info.limits[tc] = queue.limit_bytes;
+    if (!queue.pfc) continue;
+    auto plan = pfc::plan_pfc(queue, facts);
+    if (!plan) return fail("PFC of TC " + std::to_string(tc) + ": " + plan.error());
+    info.plans[tc] = *plan;
+  }
+  return info;
+}
+
+// The thread first: it must know a port whose frames the datapath begins to tell it of.
+Status PortService::write_pfc(Port& port, const pfc::PortInfo& info) {
+  pfc_.set_port(info);
+  for (unsigned tc = 0; tc < kTcs; ++tc) {
+    const ll_pfc row = pfc::make_pfc_row(info.plans[tc], info.mac);
+    if (same(port.pfc[tc], row)) continue;
+    if (auto ok = maps().pfc.set(LL_ROW(port.slot, tc), row); !ok) return ok;
+    port.pfc[tc] = row;
+  }
+  return {};
+}
+
 // The interface is gone: its links are dead and its tree went with it.
 void PortService::forget_interface(Port& port) {
   const auto ifindex = static_cast<unsigned>(port.link.ifindex);
   if (auto ok = datapath_.detach(ifindex); !ok) spdlog::error("port {}: {}", port.config.name, ok.error());
   maps().ports.erase(ifindex);
+  pfc_.remove_port(port.slot);
   port.link = {};
   port.tree.reset();
   port.row.reset();
@@ -215,6 +258,7 @@ Status PortService::give_back(Port& port) {
   if (!port.link.ifindex) return {};
   const auto ifindex = static_cast<unsigned>(port.link.ifindex);
   if (auto ok = datapath_.detach(ifindex); !ok) return ok;
+  pfc_.remove_port(port.slot);
   if (auto ok = net::remove_tree(netlink_, port.link.ifindex); !ok) return ok;
   maps().ports.erase(ifindex);
   port.tree.reset();
@@ -226,8 +270,13 @@ Status PortService::set_ecn(const std::string& name, unsigned tc, const std::opt
   const auto port = std::ranges::find_if(ports_, [&](const Port& p) { return p.config.name == name; });
   if (port == ports_.end()) return fail(no_port(name));
   QueueConfig& queue = port->config.queues[tc];
-  if (ecn)
+  if (ecn) {
     if (const auto wrong = check_ecn(*ecn, queue.limit_bytes)) return fail(*wrong);
+    Port changed = *port;
+    changed.config.queues[tc].ecn = ecn;
+    if (const auto plan = plan_pfc(changed); !plan && port->link.ifindex)
+      return std::unexpected(plan.error());
+  }
   queue.ecn = ecn;
   for (PortConfig& config : running_.ports)
     if (config.name == name) config.queues[tc].ecn = ecn;

@@ -13,6 +13,7 @@
 #include "daemon/core/config.h"
 #include "daemon/net/link_io.h"
 #include "daemon/net/qdisc_io.h"
+#include "daemon/pfc/port.h"
 #include "daemon/port/queue_tree.h"
 #include "loader/datapath_io.h"
 
@@ -31,11 +32,13 @@ struct Port {
   std::optional<QueueTree> tree;
   std::optional<ll_port> row;
   std::array<std::optional<ll_wred>, kTcs> wred;
+  std::array<std::optional<ll_pfc>, kTcs> pfc;
 };
 
 class PortService {
  public:
-  PortService(net::Netlink& netlink, Datapath& datapath) : netlink_(netlink), datapath_(datapath) {}
+  PortService(net::Netlink& netlink, Datapath& datapath, pfc::PortSink& pfc)
+      : netlink_(netlink), datapath_(datapath), pfc_(pfc) {}
 
   // Makes `config` the wanted state and brings the kernel to it. Ports that cannot be taken over are
   // Refused with a reason; the others are not held up by them.
@@ -66,6 +69,8 @@ class PortService {
                       const std::vector<net::QdiscInfo>& qdiscs);
   Status take_over(Port& port, const std::vector<net::QdiscInfo>& qdiscs);
   Status write_rows(Port& port);
+  Result<pfc::PortInfo> plan_pfc(const Port& port) const;
+  Status write_pfc(Port& port, const pfc::PortInfo& info);
   void forget_interface(Port& port);
   Status give_back(Port& port);
   Status drop_strangers(const std::vector<net::Link>& links);
@@ -73,6 +78,7 @@ class PortService {
 
   net::Netlink& netlink_;
   Datapath& datapath_;
+  pfc::PortSink& pfc_;
   Config running_;
   std::vector<Port> ports_;
 };

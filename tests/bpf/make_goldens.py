@@ -226,7 +226,7 @@ def not_ip_frames():
     yield "ARP", bytes(Ether(**SOURCE) / ARP(op=1, hwsrc=SOURCE["src"], psrc=V4["src"], pdst=V4["dst"]) / Raw(bytes(18)))
     yield "ARP in a VLAN", bytes(Ether(**SOURCE) / Dot1Q(vlan=100, prio=5) / ARP(hwsrc=SOURCE["src"], psrc=V4["src"], pdst=V4["dst"]) / Raw(bytes(14)))
     yield "LLDP", bytes(Ether(dst="01:80:c2:00:00:0e", src=SOURCE["src"], type=0x88CC) / Raw(bytes(46)))
-    yield "PFC", bytes(Ether(dst="01:80:c2:00:00:01", src=SOURCE["src"], type=0x8808) / Raw(b"\x01\x01\x00\x08" + bytes(42)))
+    yield "EAPOL", bytes(Ether(dst="01:80:c2:00:00:03", src=SOURCE["src"], type=0x888e) / Raw(b"\x02\x07\x04" + bytes(43)))
     yield "802.3 length", bytes(Ether(dst="01:80:c2:00:00:00", src=SOURCE["src"], type=38) / Raw(b"\x42\x42\x03" + bytes(43)))
     yield "RoCEv1", bytes(Ether(type=0x8915, **SOURCE) / Raw(bytes(60)))
     yield "MPLS", bytes(Ether(type=0x8847, **SOURCE) / Raw(b"\x00\x01\x01\x40" + bytes(60)))

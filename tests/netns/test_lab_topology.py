@@ -137,7 +137,7 @@ def test_losses_are_explained_by_place_or_stand_out(tmp_path):
               "cnp": {"sent": 0}, "goodput_mbps": 1.0, "goodput_limit_mbps": 2.0, "retransmitted": 0}
     before = counters.Snapshot(dropped={"sw:r:tc3:tail": 5})
     after = counters.Snapshot(dropped={"sw:r:tc3:tail": 11}, queued={"sw:r:tc3:queued": 1, "sw:r:tc4:queued": 0})
-    built = outcome.build(one, 1, result, after.since(before), {}, [])
+    built = outcome.build(one, 1, result, after.since(before), {}, {}, [])
     assert built["drops"] == {"lossless": 10, "lossy": 2}
     assert built["drops_by_place"] == {"sw:r:tc3:tail": 6, "sw:r:tc3:queued": 1, "r:socket": 3, "unexplained": 2}
 

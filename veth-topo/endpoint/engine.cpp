@@ -109,12 +109,12 @@ void Engine::advance(Nanos now) {
 Nanos Engine::next_deadline() const {
   Nanos next = std::min({timers_.next(), phase_deadline(), next_sample_});
   for (const Host& h : hosts_) {
-    const Nanos data = h.robin.next();
-    if (!h.control.empty() || data == 0) {
-      next = std::min(next, h.pacer.next());
-    } else if (data != kNever) {
-      next = std::min(next, std::max(data, h.pacer.next()));
-    }
+    Nanos ready = h.robin.next();
+    // Time 0 says that it may be sent when the link is free; later than that is only what is paused.
+    for (const Control& c : h.control) ready = std::min(ready, h.pause.until(priority_of(c)));
+    for (unsigned p = 0; p < PauseState::kPriorities; p++)
+      if (!h.parked[p].empty()) ready = std::min(ready, h.pause.until(p));
+    if (ready != kNever) next = std::min(next, std::max(ready, h.pacer.next()));
   }
   return next;
 }

@@ -3,6 +3,7 @@
 // loop_io. One thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "veth-topo/endpoint/config.h"
 #include "veth-topo/endpoint/pacing.h"
 #include "veth-topo/endpoint/pair.h"
+#include "veth-topo/endpoint/pause.h"
 #include "veth-topo/endpoint/stats.h"
 #include "veth-topo/endpoint/timers.h"
 
@@ -76,6 +78,8 @@ class Engine {
     LinkPacer pacer;
     RoundRobin robin;
     std::deque<Control> control;
+    PauseState pause;
+    std::array<std::vector<std::uint32_t>, PauseState::kPriorities> parked;  // QPs whose priority is paused
     std::unordered_map<std::uint32_t, Local> qps;
     HostStats stats;
     std::uint16_t control_ip_id = 0;
@@ -92,6 +96,7 @@ class Engine {
   void post(QpPair& pair, std::uint32_t id, Nanos now);
 
   // engine_rx.cpp
+  bool on_pause(std::uint32_t host, std::span<const std::uint8_t> frame, Nanos now);
   void on_data(std::uint32_t host, const ll_roce& r, std::span<const std::uint8_t> frame, Nanos now);
   void on_ack(std::uint32_t host, const ll_roce& r, std::span<const std::uint8_t> frame, Nanos now);
   void on_cnp(std::uint32_t host, const ll_roce& r, Nanos now);
@@ -102,7 +107,10 @@ class Engine {
   // engine_tx.cpp
   void schedule(QpPair& pair, std::uint32_t id, Nanos now);
   Nanos paced_at(QpPair& pair, Nanos now) const;
-  FrameMeta build_control(Host& host, std::uint32_t index, std::span<std::uint8_t> out);
+  unsigned priority_of(const Control& control) const;
+  std::deque<Control>::const_iterator sendable(const Host& host, Nanos now) const;
+  static void unpark(Host& host, Nanos now);
+  FrameMeta build_control(Host& host, std::uint32_t index, Nanos now, std::span<std::uint8_t> out);
   FrameMeta build_ack(QpPair& pair, Host& host, std::span<std::uint8_t> out);
   FrameMeta build_cnp_frame(QpPair& pair, Host& host, std::span<std::uint8_t> out);
   FrameMeta build_cm(const Control& control, Host& host, std::uint32_t index, std::span<std::uint8_t> out);

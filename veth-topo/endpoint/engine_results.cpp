@@ -36,6 +36,7 @@ Results Engine::results() const {
   for (std::size_t i = 0; i < hosts_.size(); i++) {
     r.host_names.push_back(config_.hosts[i].name);
     r.hosts.push_back(hosts_[i].stats);
+    r.hosts.back().paused_ms = static_cast<double>(hosts_[i].pause.total(last_activity_)) / 1e6;
   }
   for (const QpPair& p : pairs_) {
     FlowStats f;

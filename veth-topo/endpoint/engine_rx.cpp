@@ -16,7 +16,24 @@ FrameKind kind_of(std::uint8_t opcode) {
 
 }  // namespace
 
+// True for a MAC control frame: it is for the link, and no part of the traffic.
+bool Engine::on_pause(std::uint32_t index, std::span<const std::uint8_t> frame, Nanos now) {
+  ll_pause_frame pause;
+  ll_pfc_parse(frame.data(), frame.data() + frame.size(), &pause);
+  if (pause.kind == LL_PFC_NONE) return false;
+  Host& host = hosts_[index];
+  if (pause.kind > LL_PFC_PAUSE) {
+    host.stats.rx_pfc_bad++;
+    return true;
+  }
+  host.stats.rx_pfc++;
+  host.pause.on_frame(pause, config_.hosts[index].link_bps, now);
+  unpark(host, now);
+  return true;
+}
+
 void Engine::on_frame(std::uint32_t host, std::span<const std::uint8_t> frame, Nanos now) {
+  if (on_pause(host, frame, now)) return;
   HostStats& stats = hosts_[host].stats;
   ll_roce r;
   const ll_roce_kind kind = parse_frame(frame, r);

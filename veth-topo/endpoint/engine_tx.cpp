@@ -24,6 +24,9 @@ std::span<const std::uint8_t> payload_bytes(std::size_t length) {
 
 std::uint8_t tos_of(const FlowConfig& flow) { return static_cast<std::uint8_t>(flow.dscp << 2 | flow.ecn); }
 
+// The class selector, as switches map it by default, unless the frame has a tag.
+unsigned priority_of_flow(const FlowConfig& flow) { return flow.pcp ? *flow.pcp & 7U : flow.dscp >> 3U; }
+
 // The part of a head that says where it goes.
 FrameHead head_between(const Config& config, std::uint32_t from, std::uint32_t to,
                        const std::optional<std::uint8_t>& pcp) {
@@ -47,6 +50,27 @@ Nanos Engine::paced_at(QpPair& pair, Nanos now) const {
   if (ll_dcqcn_rp_limited(&pair.rp) == 0) return 0;
   const Nanos due = pair.sent_at + serialization_ns(pair.sent_bytes, pair.rp.rate_bps);
   return due <= now ? 0 : due;
+}
+
+unsigned Engine::priority_of(const Control& control) const {
+  if (control.kind == FrameKind::Cnp) return config_.dcqcn.cnp_dscp >> 3U;
+  if (control.kind == FrameKind::Cm) return config_.cm_dscp >> 3U;
+  return priority_of_flow(*pairs_[control.pair].flow);
+}
+
+// The first control frame whose priority is not paused.
+std::deque<Engine::Control>::const_iterator Engine::sendable(const Host& host, Nanos now) const {
+  return std::ranges::find_if(host.control,
+                              [&](const Control& c) { return !host.pause.paused(priority_of(c), now); });
+}
+
+// QPs of a priority that may send again get in line.
+void Engine::unpark(Host& host, Nanos now) {
+  for (unsigned p = 0; p < PauseState::kPriorities; p++) {
+    if (host.parked[p].empty() || host.pause.paused(p, now)) continue;
+    for (const std::uint32_t id : host.parked[p]) host.robin.add(id, 0);
+    host.parked[p].clear();
+  }
 }
 
 // Puts a QP that has something to send into its host's round robin. One that waits for its pace is
@@ -103,9 +127,11 @@ FrameMeta Engine::build_cm(const Control& control, Host& host, std::uint32_t ind
   return {FrameKind::Cm, config_.cm_dscp, static_cast<std::uint32_t>(build_frame(out, head, deth, mad))};
 }
 
-FrameMeta Engine::build_control(Host& host, std::uint32_t index, std::span<std::uint8_t> out) {
-  const Control control = host.control.front();
-  host.control.pop_front();
+// There is one that may be sent.
+FrameMeta Engine::build_control(Host& host, std::uint32_t index, Nanos now, std::span<std::uint8_t> out) {
+  const auto chosen = sendable(host, now);
+  const Control control = *chosen;
+  host.control.erase(chosen);
   QpPair& pair = pairs_[control.pair];
   switch (control.kind) {
     case FrameKind::Ack:
@@ -119,10 +145,15 @@ FrameMeta Engine::build_control(Host& host, std::uint32_t index, std::span<std::
 
 // The next data packet in turn, of a QP that is allowed to send now.
 std::optional<FrameMeta> Engine::build_data(Host& host, Nanos now, std::span<std::uint8_t> out) {
+  unpark(host, now);
   host.robin.advance(now);
   while (host.robin.has_ready()) {
     const std::uint32_t id = host.robin.pop();
     QpPair& pair = pairs_[id];
+    if (const unsigned priority = priority_of_flow(*pair.flow); host.pause.paused(priority, now)) {
+      host.parked[priority].push_back(id);
+      continue;
+    }
     pair.queued = false;
     if (!sending_ || !pair.sender.can_send()) continue;
     if (paced_at(pair, now) != 0) {
@@ -162,8 +193,8 @@ std::optional<FrameMeta> Engine::next_frame(std::uint32_t index, Nanos now, std:
   Host& host = hosts_[index];
   if (!host.pacer.ready(now)) return std::nullopt;
   std::optional<FrameMeta> meta;
-  if (!host.control.empty()) {
-    meta = build_control(host, index, out);
+  if (sendable(host, now) != host.control.end()) {
+    meta = build_control(host, index, now, out);
   } else {
     meta = build_data(host, now, out);
   }

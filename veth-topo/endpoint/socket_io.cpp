@@ -17,6 +17,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "bpf/stages/pfc.h"
 #include "veth-topo/endpoint/clock_io.h"
 #include "veth-topo/endpoint/codec.h"
 
@@ -60,9 +61,12 @@ bool set(int fd, int level, int option, int value) {
   return setsockopt(fd, level, option, &value, sizeof value) == 0;
 }
 
-// Only frames for this host (not what a switch floods), UDP to port 4791 over IPv4 or IPv6.
+// MAC control frames; and of frames for this host (not what a switch floods), UDP to port 4791 over IPv4 or
+// IPv6.
 bool attach_roce_filter(int fd) {
-  std::array<sock_filter, 13> code = {{
+  std::array<sock_filter, 15> code = {{
+      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, LL_ETH_MAC_CONTROL, 13, 0),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<__u32>(SKF_AD_OFF + SKF_AD_PKTTYPE)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_HOST, 0, 10),
       BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
@@ -77,9 +81,9 @@ bool attach_roce_filter(int fd) {
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, LL_ROCE_PORT, 1, 0),
       BPF_STMT(BPF_RET | BPF_K, 0),
   }};
-  std::array<sock_filter, 14> whole;
+  std::array<sock_filter, 16> whole;
   std::copy(code.begin(), code.end(), whole.begin());
-  whole[13] = BPF_STMT(BPF_RET | BPF_K, 0xffffffff);
+  whole[15] = BPF_STMT(BPF_RET | BPF_K, 0xffffffff);
   const sock_fprog program{static_cast<unsigned short>(whole.size()), whole.data()};
   return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
 }

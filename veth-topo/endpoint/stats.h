@@ -26,6 +26,9 @@ struct HostStats {
   std::uint64_t rx_stray = 0;      // well-formed, but for no QP of this host
   std::uint64_t tx_retry = 0;      // the kernel refused a frame, which was offered again
   std::string tx_error;            // why, the last time
+  std::uint64_t rx_pfc = 0;        // PFC and PAUSE frames, all of them honoured
+  std::uint64_t rx_pfc_bad = 0;    // malformed ones
+  double paused_ms = 0;            // sum over the priorities
   std::uint64_t socket_drops = 0;  // lost between the device and the endpoint: receive buffer full
   std::array<std::uint64_t, LL_ROCE_KINDS> bad{};
 };

@@ -75,3 +75,19 @@ def ecn_totals(ecn_of_switch):
     """selected, marked, failed (and dropped) over all switches, ports and TCs."""
     rows = [row for rows in ecn_of_switch.values() for row in rows]
     return {k: sum(row[k] for row in rows) for k in _ECN_COUNTERS}
+
+
+_PFC_COUNTERS = ("tx_xoff", "tx_xon", "rx_frames", "paused_ms", "transitions")
+
+
+def pfc_rows(reply):
+    """Rows of a `losslessctl show pfc --json` reply, one for each port and TC."""
+    return [{"port": q["port"], "tc": int(q.get("tc", 0)), **{k: int(q.get(k, 0)) for k in _PFC_COUNTERS}}
+            for q in reply.get("queues", [])]
+
+
+def pfc_totals(pfc_of_switch):
+    """Frames and pauses over all switches, ports and TCs."""
+    rows = [row for rows in pfc_of_switch.values() for row in rows]
+    return {"tx": sum(r["tx_xoff"] + r["tx_xon"] for r in rows), "rx": sum(r["rx_frames"] for r in rows),
+            "paused_ms": sum(r["paused_ms"] for r in rows)}

@@ -30,7 +30,14 @@ def _fct(result):
     return {k: {f: fct.get(k, _NO_FCT).get(f, 0) for f in _NO_FCT} for k in ("all", "mice", "elephants")}
 
 
-def build(topology, seed, result, places, ecn_of_switch, queue_samples):
+def _pfc(result, pfc_of_switch):
+    """Frames the switches sent and received; the time in which senders and switches had to wait."""
+    totals = counters.pfc_totals(pfc_of_switch)
+    hosts_ms = sum(host.get("paused_ms", 0) for host in result["hosts"])
+    return {**totals, "paused_ms": totals["paused_ms"] + round(hosts_ms)}
+
+
+def build(topology, seed, result, places, ecn_of_switch, pfc_of_switch, queue_samples):
     """`places`: losses by place during the run; `queue_samples`: the bottleneck's, while traffic ran."""
     lost = _end_to_end(topology, result)
     ecn = counters.ecn_totals(ecn_of_switch)
@@ -42,7 +49,7 @@ def build(topology, seed, result, places, ecn_of_switch, queue_samples):
         "duration_s": topology.duration_s,
         "seed": seed,
         "drops": lost,
-        "pfc": {"tx": 0, "rx": 0, "paused_ms": 0},
+        "pfc": _pfc(result, pfc_of_switch),
         "ecn": {k: ecn[k] for k in ("selected", "marked", "failed")},
         "cnp": {"sent": result["cnp"]["sent"]},
         "queue_bytes": samples.depth_figures(queue_samples),

@@ -27,6 +27,7 @@ class Measured:
     marks: list = field(default_factory=list)    # (ns, marked packets so far)
     goodput: list = field(default_factory=list)  # (ms since start, Mbit/s)
     thresholds: dict = field(default_factory=dict)  # kmin, kmax, limit of the bottleneck, where configured
+    pfc: dict = field(default_factory=dict)      # switch -> rows of counters.pfc_rows at the end
     missed_share: float = 0.0                    # of the sampler's ticks, 0 to 1: it woke too late
 
 
@@ -137,6 +138,9 @@ class LabRun:
     def _ecn(self):
         return {name: counters.ecn_rows(d.ctl_running("show", "ecn")) for name, d in self.daemons.items()}
 
+    def _pfc(self):
+        return {name: counters.pfc_rows(d.ctl_running("show", "pfc")) for name, d in self.daemons.items()}
+
     def _snapshot(self):
         ecn = self._ecn()
         return counters.take(self.topology, self.namespaces, ecn), ecn
@@ -163,16 +167,17 @@ class LabRun:
     def _evaluate(self, before, after, marks):
         (first, _), (last, ecn) = before, after
         result = self.traffic.result()
+        pfc = self._pfc()
         point = self._bottleneck
         queue = samples.window(samples.read_queue(self._samples_file, point.port, point.tc),
                                self.topology.duration_s)
-        built = outcome.build(self.topology, self._seed, result, last.since(first), ecn, queue)
+        built = outcome.build(self.topology, self._seed, result, last.since(first), ecn, pfc, queue)
         switch = next(s for s in self.topology.switches if s.name == point.switch)
         table = switch.queues.get(str(point.tc), {})
         return Measured(built, start_ns=queue[0].t_ns if queue else 0, queue=queue, marks=marks,
                         goodput=[(p["t_ms"], p["goodput_mbps"]) for p in result.get("series", [])],
                         thresholds={**table.get("ecn", {}), "limit": table.get("limit")},
-                        missed_share=1 - len(queue) / self._ticks(queue))
+                        pfc=pfc, missed_share=1 - len(queue) / self._ticks(queue))
 
     @staticmethod
     def _ticks(queue):

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The buffer model's way out: a packet leaves a port's queue for the device, or is dropped by the queue.
+ *
+ * Tracepoints fire for every device of the machine. A packet counts when it is on a managed port of this
+ * instance's network namespace and carries this instance's cookie, which tcx egress of such a port always
+ * writes; several instances don't see each other's packets.
+ *
+ * Part of port_egress.bpf.c: libbpf's linker does not join two objects that declare the same kernel function.
+ */
+#ifndef LOSSLESS_DEQUEUE_H
+#define LOSSLESS_DEQUEUE_H
+
+#include "kernel.h"
+#include <bpf/bpf_tracing.h>
+#include "maps.h"
+#include "skb.h"
+#include "mmu.h"
+
+/*
+ * LL_CB_COOKIE, LL_CB_ROW and LL_CB_BYTES of a packet. Its bytes are an array of characters for the type
+ * system, so they are read as a structure that begins with three 32-bit numbers.
+ */
+static __always_inline const struct gnet_stats_queue *remembered(const struct sk_buff *skb)
+{
+	return bpf_rdonly_cast((void *)skb + bpf_core_field_offset(struct sk_buff, cb) +
+				       bpf_core_field_offset(struct qdisc_skb_cb, data),
+			       bpf_core_type_id_kernel(struct gnet_stats_queue));
+}
+
+static __always_inline int is_ours(const struct sk_buff *skb, const struct net_device *dev)
+{
+	if (remembered(skb)->qlen != ll_cookie || dev->nd_net.net->ns.inum != ll_netns)
+		return 0;
+	return ll_find_port((__u32)dev->ifindex) != 0;
+}
+
+/* Takes a packet out of the ingress view, and lets the peer go on once the level is low enough. */
+static __always_inline void leave(const struct sk_buff *skb)
+{
+	__u32 row = remembered(skb)->backlog;
+	__u64 bytes = remembered(skb)->drops;
+	struct ll_mmu *m = bpf_map_lookup_elem(&mmu, &row);
+	struct ll_pfc *p = bpf_map_lookup_elem(&pfc, &row);
+	__s64 left;
+
+	if (!m || !p)
+		return;
+	/* One segment of a packet that was cut up on its way out. */
+	if (skb->len < bytes)
+		bytes = skb->len;
+	left = (__s64)(__sync_fetch_and_add(&m->bytes, -bytes) - bytes);
+	if (LL_UNLIKELY(left < 0)) {
+		__sync_fetch_and_add(&m->bytes, (__u64)-left);
+		left = 0;
+	}
+	if (LL_LIKELY(!LL_READ_ONCE(m->xoff)) || left > (__s64)p->xon)
+		return;
+	if (__sync_val_compare_and_swap(&m->xoff, 1, 0) == 1)
+		ll_tell_level(LL_EVENT_XON, row, 0, bpf_ktime_get_ns());
+}
+
+/* How long the way of a PFC frame was: from the packet that crossed the threshold to the device. */
+static __always_inline void measure(const struct sk_buff *skb)
+{
+	__u32 zero = 0;
+	struct ll_latency *l = bpf_map_lookup_elem(&pfc_latency, &zero);
+	__u64 us = (__u32)(bpf_ktime_get_ns() - remembered(skb)->drops) / 1000;
+
+	if (us >= LL_LATENCY_BINS)
+		us = LL_LATENCY_BINS - 1;
+	/* The verifier loses the bound in a 32-bit division, and the compiler would leave the mask out. */
+	barrier_var(us);
+	if (l)
+		l->bin[us & (LL_LATENCY_BINS - 1)]++;
+}
+
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(ll_left_queue, const struct sk_buff *skb, const struct net_device *dev)
+{
+	if (!is_ours(skb, dev))
+		return 0;
+	if (LL_UNLIKELY(remembered(skb)->backlog == LL_CB_ROW_CARRIER))
+		measure(skb);
+	else
+		leave(skb);
+	return 0;
+}
+
+#define LL_DROPPED_BY(reason, name)                                                                          \
+	(bpf_core_enum_value_exists(enum skb_drop_reason, name) &&                                           \
+	 (reason) == bpf_core_enum_value(enum skb_drop_reason, name))
+
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(ll_dropped_by_queue, struct sk_buff *skb, void *location, enum skb_drop_reason reason)
+{
+	if (!LL_DROPPED_BY(reason, SKB_DROP_REASON_QDISC_DROP) &&
+	    !LL_DROPPED_BY(reason, SKB_DROP_REASON_QDISC_OVERLIMIT) &&
+	    !LL_DROPPED_BY(reason, SKB_DROP_REASON_QDISC_CONGESTED))
+		return 0;
+	if (is_ours(skb, skb->dev) && remembered(skb)->backlog != LL_CB_ROW_CARRIER)
+		leave(skb);
+	return 0;
+}
+
+#endif

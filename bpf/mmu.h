@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The buffer model's way in, on tcx egress: the packet is counted for the port it came in by, and the peer
+ * there is stopped when that port has sent more than its share. The way out is dequeue.bpf.c.
+ *
+ * It is counted where it is handed to a queue and not where it comes in, so that what is consumed, filtered
+ * or flooded to several ports is counted as often as it is held. Nothing waits between the two.
+ */
+#ifndef LOSSLESS_MMU_H
+#define LOSSLESS_MMU_H
+
+#include "kernel.h"
+#include "maps.h"
+#include "stages/pfc.h"
+
+/* skb->mark of a clone that becomes a PFC frame; means something only while `carriers` is armed. */
+#define LL_CARRIER_MARK 0x4c4c5046u
+/* LL_CB_ROW of such a frame; LL_CB_BYTES then has the low half of the time the threshold was crossed. */
+#define LL_CB_ROW_CARRIER 0xffffffffu
+
+static __always_inline struct ll_carrier *ll_armed_carrier(void)
+{
+	__u32 zero = 0;
+	struct ll_carrier *c = bpf_map_lookup_elem(&carriers, &zero);
+
+	return c && c->armed ? c : 0;
+}
+
+/* The ring buffer was full: the daemon is late or gone, and timers and expiry do the rest. */
+static __always_inline void ll_count_no_event(__u32 slot)
+{
+	struct ll_pfc_stats *stats = bpf_map_lookup_elem(&pfc_stats, &slot);
+
+	if (stats)
+		stats->no_event++;
+}
+
+static __always_inline void ll_tell_level(__u8 kind, __u32 row, __u8 sent, __u64 ns)
+{
+	struct ll_pfc_event *e = bpf_ringbuf_reserve(&pfc_events, sizeof *e, 0);
+
+	if (!e) {
+		ll_count_no_event(row / LL_TCS);
+		return;
+	}
+	__builtin_memset(e, 0, sizeof *e);
+	e->ns = ns;
+	e->slot = row / LL_TCS;
+	e->kind = kind;
+	e->tc = row % LL_TCS;
+	e->sent = sent;
+	bpf_ringbuf_submit(e, 0);
+}
+
+/* Turns the clone into the frame that stops the peer. */
+static __always_inline int ll_make_xoff(struct __sk_buff *skb, struct ll_carrier *c)
+{
+	__u32 row = c->row;
+	struct ll_pfc *p = bpf_map_lookup_elem(&pfc, &row);
+	struct ll_mmu *m = bpf_map_lookup_elem(&mmu, &row);
+	__u8 frame[LL_PFC_FRAME_LEN];
+
+	if (!p || !m)
+		return LL_TCX_DROP;
+	if (skb->vlan_present && bpf_skb_vlan_pop(skb))
+		return LL_TCX_DROP;
+	if (bpf_skb_change_tail(skb, LL_PFC_FRAME_LEN, 0))
+		return LL_TCX_DROP;
+	ll_pfc_build(frame, p->mac, (__u8)(1u << (row % LL_TCS)), p->quanta);
+	if (bpf_skb_store_bytes(skb, 0, frame, sizeof frame, BPF_F_INVALIDATE_HASH))
+		return LL_TCX_DROP;
+	skb->mark = 0;
+	skb->priority = LL_PRIORITY_FIRST;
+	skb->cb[LL_CB_COOKIE] = ll_cookie;
+	skb->cb[LL_CB_ROW] = LL_CB_ROW_CARRIER;
+	skb->cb[LL_CB_BYTES] = (__u32)c->start_ns;
+	c->armed = 0;
+	__sync_fetch_and_add(&m->tx_xoff, 1);
+	return LL_TCX_NEXT;
+}
+
+static __always_inline void ll_send_xoff(struct __sk_buff *skb, __u32 ifindex, __u32 row, __u64 now)
+{
+	__u32 zero = 0, slot = row / LL_TCS, mark = skb->mark;
+	struct ll_carrier *c = bpf_map_lookup_elem(&carriers, &zero);
+	struct ll_pfc_stats *stats;
+	__u8 sent;
+
+	if (!c)
+		return;
+	c->row = row;
+	c->start_ns = now;
+	c->armed = 1;
+	skb->mark = LL_CARRIER_MARK;
+	bpf_clone_redirect(skb, ifindex, 0);
+	skb->mark = mark;
+	sent = !c->armed;
+	c->armed = 0;
+	if (!sent) {
+		stats = bpf_map_lookup_elem(&pfc_stats, &slot);
+		if (stats)
+			stats->no_carrier++;
+	}
+	ll_tell_level(LL_EVENT_XOFF, row, sent, now);
+}
+
+/*
+ * Level above xoff: the first packet stops the peer; later ones repeat that when the last time is so long ago
+ * that the pause runs out, which only happens when no daemon refreshes it.
+ */
+static __always_inline void ll_above_xoff(struct __sk_buff *skb, struct ll_mmu *m, const struct ll_pfc *p,
+					  __u32 ifindex, __u32 row, __u64 level)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u64 last = m->xoff_ns;
+
+	if (level > p->limit)
+		__sync_fetch_and_add(&m->over_limit, 1);
+	if (LL_READ_ONCE(m->xoff)) {
+		if (now - last < p->refresh_ns || __sync_val_compare_and_swap(&m->xoff_ns, last, now) != last)
+			return;
+	} else {
+		if (__sync_val_compare_and_swap(&m->xoff, 0, 1) != 0)
+			return;
+		LL_WRITE_ONCE(m->xoff_ns, now);
+	}
+	ll_send_xoff(skb, ifindex, row, now);
+}
+
+static __always_inline void ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
+{
+	__u32 ifindex = skb->ingress_ifindex;
+	__u32 bytes = skb->wire_len;
+	struct ll_port *ingress;
+	struct ll_mmu *m;
+	struct ll_pfc *p;
+	__u64 level;
+	__u32 row;
+
+	if (!ifindex)
+		return;
+	ingress = ll_find_port(ifindex);
+	if (!ingress)
+		return;
+	row = LL_ROW(ingress->slot, tc);
+	m = bpf_map_lookup_elem(&mmu, &row);
+	p = bpf_map_lookup_elem(&pfc, &row);
+	if (!m || !p)
+		return;
+	level = __sync_fetch_and_add(&m->bytes, bytes) + bytes;
+	skb->cb[LL_CB_COOKIE] = ll_cookie;
+	skb->cb[LL_CB_ROW] = row;
+	skb->cb[LL_CB_BYTES] = bytes;
+	if ((__s64)level > (__s64)m->peak)
+		LL_WRITE_ONCE(m->peak, level);
+	if (p->on && (__s64)level > (__s64)p->xoff)
+		ll_above_xoff(skb, m, p, ifindex, row, level);
+}
+
+static __always_inline void ll_mmu_egress(__u32 row, __u64 depth)
+{
+	struct ll_mmu *m = bpf_map_lookup_elem(&mmu, &row);
+
+	if (m && depth > m->egress_peak)
+		LL_WRITE_ONCE(m->egress_peak, depth);
+}
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// `losslessctl show buffer`, `show packet-drop` and `clear watermark`: what the buffer model holds and lost.
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/format.h"
+#include "cli/suggest.h"
+#include "daemon/core/config_source.h"
+#include "daemon/core/units.h"
+
+namespace lossless::cli {
+namespace {
+
+Cell type_cell(bool lossless) { return text_cell(lossless ? "lossless" : "lossy"); }
+
+std::string cleared_text(const v1::ClearWatermarkReply& reply, const Style&) {
+  if (reply.ports().empty()) return "no port is configured\n";
+  return "cleared the watermarks of " + printable(joined(reply.ports())) + '\n';
+}
+
+}  // namespace
+
+std::string buffer_text(const v1::ListBufferReply& reply, const Style& style) {
+  if (reply.queues().empty()) return "no queues: no port is attached\n";
+  Table table({{"PORT", "", true},
+               {"TC", "", true},
+               {"TYPE", "", true},
+               {"BYTES", "came in here"},
+               {"CELLS", "came in here"},
+               {"PEAK", "came in here"},
+               {"XOFF", "headroom"},
+               {"SIZE", "headroom"},
+               {"USED", "headroom"},
+               {"PEAK", "headroom"},
+               {"OVER", "headroom"},
+               {"BYTES", "to go out here"},
+               {"CELLS", "to go out here"},
+               {"PEAK", "to go out here"},
+               {"LIMIT", "to go out here"}});
+  for (const auto& q : reply.queues()) {
+    const bool pfc = q.xoff_bytes() > 0;
+    table.add({text_cell(q.port()), number_cell(q.tc()), type_cell(q.lossless()),
+               bytes_cell(q.ingress_bytes()), count_cell(q.ingress_cells()),
+               bytes_cell(q.ingress_peak_bytes()), value_cell(pfc ? format_size(q.xoff_bytes()) : "-"),
+               value_cell(pfc ? format_size(q.headroom_bytes()) : "-"), bytes_cell(q.headroom_used_bytes()),
+               bytes_cell(q.headroom_peak_bytes()), count_cell(q.over_limit(), Tone::Bad),
+               bytes_cell(q.egress_bytes()), count_cell(q.egress_cells()), bytes_cell(q.egress_peak_bytes()),
+               value_cell(format_size(q.limit_bytes()))});
+  }
+  return table.text(style) + fmt::format("a cell is {} bytes\n", reply.cell_bytes());
+}
+
+std::string packet_drops_text(const v1::ListPacketDropsReply& reply, const Style& style) {
+  if (reply.queues().empty()) return "no queues: no port is attached\n";
+  Table table({{"PORT", "", true},
+               {"TC", "", true},
+               {"TYPE", "", true},
+               {"QUEUE FULL", "packets"},
+               {"WRED", "packets"}});
+  for (const auto& q : reply.queues()) {
+    table.add({text_cell(q.port()), number_cell(q.tc()), type_cell(q.lossless()),
+               count_cell(q.tail(), Tone::Bad), count_cell(q.wred(), Tone::Bad)});
+  }
+  return table.text(style);
+}
+
+void add_show_buffer(CLI::App& show, Action& action) {
+  auto port = std::make_shared<std::string>();
+  auto* command = show.add_subcommand("buffer", "Buffer use by ingress and egress: now, peak, headroom");
+  command->add_option("IF", *port, "Only this port");
+  command->callback([&action, port] {
+    action = [port](Context& context) {
+      v1::ListBufferRequest request;
+      request.set_port(*port);
+      return context.call_and_print(&v1::Lossless::StubInterface::ListBuffer, request, buffer_text);
+    };
+  });
+}
+
+void add_show_packet_drop(CLI::App& show, Action& action) {
+  auto port = std::make_shared<std::string>();
+  auto* command = show.add_subcommand("packet-drop", "Packets dropped, by queue and reason");
+  command->add_option("IF", *port, "Only this port");
+  command->callback([&action, port] {
+    action = [port](Context& context) {
+      v1::ListPacketDropsRequest request;
+      request.set_port(*port);
+      return context.call_and_print(&v1::Lossless::StubInterface::ListPacketDrops, request,
+                                    packet_drops_text);
+    };
+  });
+}
+
+void add_clear(CLI::App& root, Action& action) {
+  auto* clear = root.add_subcommand("clear", "Start counters anew");
+  clear->require_subcommand(1);
+  auto port = std::make_shared<std::string>();
+  auto* command = clear->add_subcommand("watermark", "Highest buffer levels and over-limit counts");
+  command->add_option("IF", *port, "Only this port");
+  command->callback([&action, port] {
+    action = [port](Context& context) {
+      v1::ClearWatermarkRequest request;
+      request.set_port(*port);
+      return context.call_and_print(&v1::Lossless::StubInterface::ClearWatermark, request, cleared_text);
+    };
+  });
+}
+
+}  // namespace lossless::cli

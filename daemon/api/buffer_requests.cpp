@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls about the buffer model and priority flow control.
+#include <time.h>
+
+#include <algorithm>
+
+#include "daemon/api/requests.h"
+#include "daemon/net/qdisc_io.h"
+
+namespace lossless::api {
+namespace {
+
+using grpc::Status;
+using grpc::StatusCode;
+
+constexpr std::uint64_t kMillisecondNs = 1'000'000;
+
+std::uint64_t monotonic_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Figures of a histogram with one bin a microsecond.
+template <class Bin>
+void set_latency(v1::Latency& out, const Bin& bin) {
+  std::uint64_t count = 0;
+  for (std::uint32_t us = 0; us < LL_LATENCY_BINS; ++us) count += bin(us);
+  out.set_count(count);
+  std::uint64_t seen = 0;
+  for (std::uint32_t us = 0; us < LL_LATENCY_BINS; ++us) {
+    const std::uint64_t here = bin(us);
+    if (here == 0) continue;
+    if (seen * 2 < count) out.set_p50_us(us);
+    if (seen * 100 < count * 99) out.set_p99_us(us);
+    seen += here;
+    out.set_max_us(us);
+  }
+}
+
+v1::Pfc view_pfc(const Context& context, const port::Port& port, unsigned tc, std::uint64_t now) {
+  const std::uint32_t row = LL_ROW(port.slot, tc);
+  const auto& mmu = context.pfc.mmu();
+  const auto& pause = context.pfc.pause();
+  v1::Pfc out;
+  out.set_port(port.config.name);
+  out.set_tc(tc);
+  const pfc::PortInfo* info = context.pfc.port(port.slot);
+  if (info && info->plans[tc]) {
+    const pfc::Plan& plan = *info->plans[tc];
+    out.set_enabled(true);
+    out.set_xoff_bytes(plan.xoff_bytes);
+    out.set_xon_bytes(plan.xon_bytes);
+    out.set_headroom_bytes(plan.headroom_bytes);
+    out.set_needed_headroom_bytes(plan.needed_bytes);
+    out.set_quanta(plan.quanta);
+  }
+  out.set_tx_xoff(mmu.get(row, &ll_mmu::tx_xoff));
+  out.set_tx_xon(mmu.get(row, &ll_mmu::tx_xon));
+  out.set_peer_stopped(mmu.get(row, &ll_mmu::xoff) != 0);
+  out.set_rx_frames(pause.get(row, &ll_pause::rx_frames));
+  out.set_transitions(pause.get(row, &ll_pause::transitions));
+  const std::uint64_t since = pause.get(row, &ll_pause::since_ns);
+  const std::uint64_t present = since ? now - std::min(now, since) : 0;
+  out.set_paused(since != 0);
+  out.set_paused_ms((pause.get(row, &ll_pause::paused_ns) + present) / kMillisecondNs);
+  if (const std::uint64_t last = pause.get(row, &ll_pause::last_ns))
+    out.set_last_pause_ms_ago((now - std::min(now, last)) / kMillisecondNs);
+  return out;
+}
+
+v1::PfcPort view_pfc_port(const Context& context, const port::Port& port) {
+  const ll_pfc_stats stats = context.ports.maps().pfc_stats.sum(port.slot);
+  v1::PfcPort out;
+  out.set_port(port.config.name);
+  out.set_rx_pfc(stats.rx[LL_PFC_OK]);
+  out.set_rx_pause(stats.rx[LL_PFC_PAUSE]);
+  out.set_bad_short(stats.rx[LL_PFC_BAD_SHORT]);
+  out.set_bad_address(stats.rx[LL_PFC_BAD_ADDRESS]);
+  out.set_bad_opcode(stats.rx[LL_PFC_BAD_OPCODE]);
+  out.set_bad_vector(stats.rx[LL_PFC_BAD_VECTOR]);
+  out.set_lossy(stats.lossy);
+  out.set_no_carrier(stats.no_carrier);
+  out.set_no_event(stats.no_event);
+  return out;
+}
+
+v1::Buffer view_buffer(const Context& context, const port::Port& port, unsigned tc,
+                       const net::QdiscInfo* leaf) {
+  const std::uint32_t row = LL_ROW(port.slot, tc);
+  const auto& mmu = context.pfc.mmu();
+  const std::uint64_t cell = context.ports.running().cell_bytes;
+  const auto cells = [cell](std::uint64_t bytes) { return (bytes + cell - 1) / cell; };
+  v1::Buffer out;
+  out.set_port(port.config.name);
+  out.set_tc(tc);
+  out.set_lossless(port.config.queues[tc].lossless);
+  const std::uint64_t bytes = mmu.get(row, &ll_mmu::bytes);
+  const std::uint64_t peak = mmu.get(row, &ll_mmu::peak);
+  out.set_ingress_bytes(bytes);
+  out.set_ingress_cells(cells(bytes));
+  out.set_ingress_peak_bytes(peak);
+  out.set_egress_bytes(leaf ? leaf->backlog_bytes : 0);
+  out.set_egress_cells(cells(out.egress_bytes()));
+  out.set_egress_peak_bytes(mmu.get(row, &ll_mmu::egress_peak));
+  out.set_limit_bytes(port.config.queues[tc].limit_bytes);
+  out.set_over_limit(mmu.get(row, &ll_mmu::over_limit));
+  const pfc::PortInfo* info = context.pfc.port(port.slot);
+  if (!info || !info->plans[tc]) return out;
+  const pfc::Plan& plan = *info->plans[tc];
+  const auto beyond = [&](std::uint64_t level) {
+    return level > plan.xoff_bytes ? level - plan.xoff_bytes : 0;
+  };
+  out.set_xoff_bytes(plan.xoff_bytes);
+  out.set_headroom_bytes(plan.headroom_bytes);
+  out.set_headroom_used_bytes(beyond(bytes));
+  out.set_headroom_peak_bytes(beyond(peak));
+  return out;
+}
+
+}  // namespace
+
+Status list_pfc(const Context& context, const v1::ListPfcRequest& request, v1::ListPfcReply& reply) {
+  const std::uint64_t now = monotonic_now();
+  const ll_latency sent = context.ports.maps().pfc_latency.sum(0);
+  set_latency(*reply.mutable_send(), [&](std::uint32_t us) { return std::uint64_t{sent.bin[us]}; });
+  const pfc::Histogram& closing = context.pfc.thread().closing();
+  set_latency(*reply.mutable_close(), [&](std::uint32_t us) { return closing[us].load(); });
+  return for_ports(context, request.port(), [&](const port::Port& port) {
+    for (unsigned tc = 0; tc < kTcs; ++tc) *reply.add_queues() = view_pfc(context, port, tc, now);
+    *reply.add_ports() = view_pfc_port(context, port);
+  });
+}
+
+Status list_buffer(const Context& context, const v1::ListBufferRequest& request, v1::ListBufferReply& reply) {
+  const auto qdiscs = net::list_qdiscs(context.ports.netlink());
+  if (!qdiscs) return {StatusCode::INTERNAL, qdiscs.error()};
+  reply.set_cell_bytes(context.ports.running().cell_bytes);
+  reply.set_healed(context.pfc.healed());
+  return for_ports(context, request.port(), [&](const port::Port& port) {
+    for (unsigned tc = 0; tc < kTcs; ++tc)
+      *reply.add_queues() = view_buffer(context, port, tc, net::find_leaf(*qdiscs, port.link.ifindex, tc));
+  });
+}
+
+Status clear_watermark(const Context& context, const v1::ClearWatermarkRequest& request,
+                       v1::ClearWatermarkReply& reply) {
+  return for_ports(context, request.port(), [&](const port::Port& port) {
+    context.pfc.clear_watermarks(port.slot);
+    reply.add_ports(port.config.name);
+  });
+}
+
+Status list_packet_drops(const Context& context, const v1::ListPacketDropsRequest& request,
+                         v1::ListPacketDropsReply& reply) {
+  const auto qdiscs = net::list_qdiscs(context.ports.netlink());
+  if (!qdiscs) return {StatusCode::INTERNAL, qdiscs.error()};
+  return for_ports(context, request.port(), [&](const port::Port& port) {
+    for (unsigned tc = 0; tc < kTcs; ++tc) {
+      auto* out = reply.add_queues();
+      out->set_port(port.config.name);
+      out->set_tc(tc);
+      out->set_lossless(port.config.queues[tc].lossless);
+      const auto* leaf = net::find_leaf(*qdiscs, port.link.ifindex, tc);
+      out->set_tail(leaf ? leaf->dropped_packets : 0);
+      out->set_wred(context.ports.maps().ecn_stats.sum(LL_ROW(port.slot, tc)).dropped);
+    }
+  });
+}
+
+}  // namespace lossless::api

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pfc/plan.h"
+
+#include <algorithm>
+
+#include "bpf/stages/pfc.h"
+#include "daemon/core/units.h"
+
+namespace lossless::pfc {
+namespace {
+
+constexpr unsigned kEthernetHeader = 14 + 2 * 4;  // with two tags
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr double kMetresPerSecond = 1.98e8;  // light in a fibre
+constexpr unsigned kQuantumBytes = 64;
+// An eighth of xoff between off and on, but no less than two frames, keeps a peer from being told twice a
+// frame.
+constexpr unsigned kXonShare = 8;
+
+struct MacDelay {
+  std::uint64_t rate_bps;
+  unsigned quanta;
+};
+// What MAC and PHY of both ends take to act on a frame, in quanta.
+constexpr MacDelay kMacDelays[] = {
+    {1'000'000'000, 2},    {10'000'000'000, 67},   {25'000'000'000, 80},   {40'000'000'000, 118},
+    {50'000'000'000, 147}, {100'000'000'000, 394}, {200'000'000'000, 453}, {400'000'000'000, 905},
+};
+
+unsigned mac_quanta(std::uint64_t rate_bps) {
+  for (const MacDelay& delay : kMacDelays)
+    if (rate_bps <= delay.rate_bps) return delay.quanta;
+  return kMacDelays[std::size(kMacDelays) - 1].quanta;
+}
+
+std::uint64_t frame_of(unsigned mtu) { return mtu + kEthernetHeader; }
+
+std::string headroom_error(std::uint64_t headroom, const PfcConfig& config, std::uint64_t needed,
+                           std::uint64_t rate_bps, unsigned mtu) {
+  return "headroom " + format_size(headroom) + " is below the " + format_size(needed) +
+         " that may still arrive at " + format_rate(rate_bps) + ", MTU " + std::to_string(mtu) + ", " +
+         std::to_string(config.cable_m) + " m of cable and " + std::to_string(config.reaction_us) +
+         " us until the peer has stopped; a lossless queue would lose packets";
+}
+
+std::string share_error(const QueueConfig& queue, const Plan& plan, unsigned others) {
+  return "limit " + format_size(queue.limit_bytes) + " does not hold what " + std::to_string(others) +
+         " other ports may send before they stop: each xoff " + format_size(plan.xoff_bytes) +
+         " and headroom " + format_size(plan.headroom_bytes) + ", " +
+         format_size(others * (plan.xoff_bytes + plan.headroom_bytes)) +
+         " in all; a lossless queue would lose packets";
+}
+
+}  // namespace
+
+std::uint64_t needed_headroom(const PfcConfig& config, std::uint64_t rate_bps, unsigned mtu) {
+  const double rate_bytes = static_cast<double>(rate_bps) / 8;
+  const double seconds = 2.0 * config.cable_m / kMetresPerSecond + config.reaction_us / 1e6;
+  // Two frames wait to be finished, ours and the peer's; a third leaves a queue at the moment it is closed.
+  return 3 * frame_of(mtu) + std::uint64_t{mac_quanta(rate_bps)} * kQuantumBytes +
+         static_cast<std::uint64_t>(seconds * rate_bytes);
+}
+
+std::expected<Plan, std::string> plan_pfc(const QueueConfig& queue, const PortFacts& facts) {
+  const PfcConfig& config = *queue.pfc;
+  const std::uint64_t rate = facts.rate_bps ? facts.rate_bps : kAssumedRate;
+  const unsigned others = std::max(facts.ports, 2U) - 1;
+  const std::uint64_t frame = frame_of(facts.mtu);
+  Plan plan;
+  plan.needed_bytes = needed_headroom(config, rate, facts.mtu);
+  plan.headroom_bytes = config.headroom_bytes ? config.headroom_bytes : plan.needed_bytes;
+  if (plan.headroom_bytes < plan.needed_bytes)
+    return std::unexpected(headroom_error(plan.headroom_bytes, config, plan.needed_bytes, rate, facts.mtu));
+
+  const std::uint64_t share = queue.limit_bytes / others;
+  plan.xoff_bytes = config.xoff_bytes;
+  if (plan.xoff_bytes == 0) plan.xoff_bytes = share > plan.headroom_bytes ? share - plan.headroom_bytes : 0;
+  const std::uint64_t offset =
+      config.xon_offset_bytes ? config.xon_offset_bytes : std::max(plan.xoff_bytes / kXonShare, 2 * frame);
+  if (plan.xoff_bytes + plan.headroom_bytes > share || plan.xoff_bytes == 0)
+    return std::unexpected(share_error(queue, plan, others));
+  if (offset >= plan.xoff_bytes)
+    return std::unexpected("xoff " + format_size(plan.xoff_bytes) + " is not above xon_offset " +
+                           format_size(offset) +
+                           "; the peer would never be let go on. A larger limit gives a larger xoff");
+  if (queue.ecn && queue.ecn->kmax_bytes >= plan.xoff_bytes)
+    return std::unexpected("kmax " + format_size(queue.ecn->kmax_bytes) + " is not below xoff " +
+                           format_size(plan.xoff_bytes) +
+                           "; PFC would stop the peers before ECN has slowed the flows down");
+  plan.xon_bytes = plan.xoff_bytes - offset;
+  plan.quanta = ll_pfc_quanta(kPauseNs, rate);
+  plan.pause_ns = ll_pfc_time_ns(plan.quanta, rate);
+  return plan;
+}
+
+ll_pfc make_pfc_row(const std::optional<Plan>& plan, const Mac& mac) {
+  ll_pfc row{};
+  if (!plan) return row;
+  row.xoff = plan->xoff_bytes;
+  row.xon = plan->xon_bytes;
+  row.limit = plan->xoff_bytes + plan->headroom_bytes;
+  // The daemon refreshes at half the time; the datapath only when that did not happen.
+  row.refresh_ns = plan->pause_ns * 3 / 4;
+  row.quanta = plan->quanta;
+  row.on = 1;
+  std::ranges::copy(mac, row.mac);
+  return row;
+}
+
+}  // namespace lossless::pfc
