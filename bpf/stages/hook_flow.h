@@ -75,7 +75,7 @@ ll_inline struct ll_hook_verdict ll_hook_decide(const struct ll_hook *hook, __u8
 	struct ll_hook_verdict v = {.kind = LL_HOOK_NONE, .dscp = 0, .dot1p = 0, .tc = 0};
 	const struct ll_hook_rule *rule;
 
-	if (LL_LIKELY(group_in == LL_HOOK_NO_GROUP || group_in != group_out))
+	if (LL_LIKELY(group_in == LL_HOOK_NO_GROUP) || LL_LIKELY(group_in != group_out))
 		return v;
 	v.kind = LL_HOOK_OTHER;
 	if (!h->ip)

@@ -16,6 +16,11 @@ std::uint64_t after(std::uint64_t now_ns, std::uint64_t then_ns) {
   return now_ns > then_ns ? now_ns - then_ns : 0;
 }
 
+// How much of the time from `last` to `s` was not paused.
+std::uint64_t open_between(const WatchdogSample& last, const WatchdogSample& s) {
+  return after(s.now_ns - last.now_ns, after(s.paused_total_ns, last.paused_total_ns));
+}
+
 // Whether `open_ns` of `elapsed_ns` is too much for a pause that lasts.
 bool broken(std::uint64_t open_ns, std::uint64_t elapsed_ns) { return open_ns > elapsed_ns / kOpenShare; }
 
@@ -98,10 +103,6 @@ void Watchdog::count_drops(const WatchdogSample& s) {
   drops_due_ = entry_open_;
 }
 
-std::uint64_t Watchdog::paused_since_last(const WatchdogSample& s) const {
-  return std::min(after(s.paused_total_ns, last_->paused_total_ns), s.now_ns - last_->now_ns);
-}
-
 // Extends the span by the time since the last sample, or begins one. `holds`: the TC is held up now.
 // `unbroken`: nothing that contradicts it happened since the last sample, apart from the pause's own gaps.
 void Watchdog::follow(const WatchdogSample& s, bool holds, bool unbroken) {
@@ -115,7 +116,7 @@ void Watchdog::follow(const WatchdogSample& s, bool holds, bool unbroken) {
   }
   // A late sample that was paused all the time since the last is proof even if that one was not paused yet.
   if (!span_) span_ = Span{.since_ns = last_->now_ns, .open_ns = 0};
-  span_->open_ns += s.now_ns - last_->now_ns - paused_since_last(s);
+  span_->open_ns += open_between(*last_, s);
   if (broken(span_->open_ns, std::max(s.now_ns - span_->since_ns, detection_ns()))) {
     span_ = Span{.since_ns = s.now_ns, .open_ns = 0};
   }
@@ -134,8 +135,8 @@ void Watchdog::watch(const WatchdogSample& s, WatchdogSteps& steps) {
   if (phase_ == Phase::Alerted) {
     const bool goes_on = old && span_ && old->since_ns == span_->since_ns;
     if (!goes_on) end(DeadlockEnd::StormOver, s.now_ns, steps);
-  } else if (lasting(s.now_ns)) {
-    trigger(s, steps);
+  } else if (span_ && lasting(s.now_ns)) {
+    trigger(s, span_->since_ns, steps);
   }
 }
 
@@ -149,11 +150,11 @@ void Watchdog::watch_lossy(const WatchdogSample& s) {
   }
 }
 
-void Watchdog::trigger(const WatchdogSample& s, WatchdogSteps& steps) {
+void Watchdog::trigger(const WatchdogSample& s, std::uint64_t since_ns, WatchdogSteps& steps) {
   ++counters_.deadlocks;
   drops_start_ = s.action_drops;
   entry_open_ = drops_due_ = true;
-  history_.add({.since_ns = span_->since_ns,
+  history_.add({.since_ns = since_ns,
                 .detected_ns = s.now_ns,
                 .backlog_bytes = s.backlog_bytes,
                 .action = config_.action});

@@ -125,12 +125,11 @@ class Watchdog {
 
   std::uint64_t detection_ns() const;
   void count_drops(const WatchdogSample& s);
-  std::uint64_t paused_since_last(const WatchdogSample& s) const;
   void follow(const WatchdogSample& s, bool holds, bool unbroken);
   bool lasting(std::uint64_t now_ns) const;
   void watch(const WatchdogSample& s, WatchdogSteps& steps);
   void watch_lossy(const WatchdogSample& s);
-  void trigger(const WatchdogSample& s, WatchdogSteps& steps);
+  void trigger(const WatchdogSample& s, std::uint64_t since_ns, WatchdogSteps& steps);
   void continue_recovery(const WatchdogSample& s, WatchdogSteps& steps);
   void end(DeadlockEnd reason, std::uint64_t now_ns, WatchdogSteps& steps);
   void forget_evidence();

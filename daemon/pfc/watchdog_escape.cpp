@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -29,8 +30,9 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 std::optional<std::uint64_t> number(std::string_view text, std::uint64_t max) {
   std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const char* begin = std::to_address(text.begin());
+  const char* end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
   if (error != std::errc{} || stop != end || value > max) return std::nullopt;
   return value;
 }

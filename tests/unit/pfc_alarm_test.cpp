@@ -146,9 +146,8 @@ TEST(RateAlarm, TurningItOffClears) {
   Feed feed(config(1000, 500, 0));
   EXPECT_EQ(feed.run(2000, 1).size(), 1U);
   EXPECT_FALSE(feed.alarm.configure(config(1500, 500, 0), feed.now));
-  const auto event = feed.alarm.configure(config(0, 0, 0), feed.now);
-  ASSERT_TRUE(event);
-  EXPECT_FALSE(event->raised);
+  const RateAlarmEvent cleared{.raised = false, .now_ns = feed.now, .rate_fps = 2000, .threshold_fps = 0};
+  EXPECT_EQ(feed.alarm.configure(config(0, 0, 0), feed.now), cleared);
   EXPECT_FALSE(feed.alarm.raised());
 }
 

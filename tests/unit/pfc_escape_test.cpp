@@ -68,7 +68,8 @@ TEST(Escape, BadTextIsRefusedWithItsLine) {
   EXPECT_EQ(error("escape 1\non 5\n\n"), form);
 }
 
-RC_GTEST_PROP(Escape, SurvivesARestart, (std::uint64_t now_s, std::map<std::uint16_t, TcMask> masks)) {
+RC_GTEST_PROP(Escape, SurvivesARestart, (std::uint64_t now_s)) {
+  const auto masks = *rc::gen::arbitrary<std::map<std::uint16_t, TcMask>>();
   Ports ports;
   for (const auto& [index, mask] : masks) ports["swp" + std::to_string(index)] = mask;
   Escape escape;
@@ -79,7 +80,8 @@ RC_GTEST_PROP(Escape, SurvivesARestart, (std::uint64_t now_s, std::map<std::uint
   RC_ASSERT(again->turn_off() == ports);
 }
 
-RC_GTEST_PROP(Escape, AnyTextIsReadOrRefused, (std::string text)) {
+RC_GTEST_PROP(Escape, AnyTextIsReadOrRefused, ()) {
+  const auto text = *rc::gen::arbitrary<std::string>();
   const auto escape = parse_escape(text);
   RC_ASSERT((escape ? parse_escape(escape->to_text()) == escape : !escape.error().empty()));
   const auto headed = parse_escape("escape 1\non 5\n" + text);

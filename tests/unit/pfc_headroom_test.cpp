@@ -84,18 +84,15 @@ TEST(Headroom, RefusesWhatMakesNoSense) {
 TEST(Headroom, CheckNamesBothSizes) {
   const HeadroomInput in = input(kGbit, 4196, 1, 120'000);
   EXPECT_FALSE(check_headroom(23'522, in));
-  const auto message = check_headroom(23'521, in);
-  ASSERT_TRUE(message);
-  EXPECT_EQ(*message,
+  EXPECT_EQ(check_headroom(23'521, in),
             "headroom 23521B is smaller than the 23522B that still arrive after XOFF at 1gbit, MTU 4196, "
             "cable 1 m, "
             "reaction 120000 ns: lossless packets would be dropped");
 }
 
 TEST(Headroom, ZeroIsNeverEnough) {
-  const auto message = check_headroom(0, input(kGbit, 1500, 0));
-  ASSERT_TRUE(message);
-  EXPECT_NE(message->find("headroom 0B is smaller than the 3128B"), std::string::npos) << *message;
+  const std::string message = check_headroom(0, input(kGbit, 1500, 0)).value_or("");
+  EXPECT_NE(message.find("headroom 0B is smaller than the 3128B"), std::string::npos) << message;
   EXPECT_TRUE(check_headroom(1'000'000'000, input(0, 1500, 0)));
 }
 
