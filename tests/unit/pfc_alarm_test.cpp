@@ -125,6 +125,13 @@ TEST(RateAlarm, ResetInsideTheWindow) {
   EXPECT_FALSE(alarm.sample(100 * kMs, 0));
   EXPECT_FALSE(alarm.sample(1000 * kMs, 7000));
   EXPECT_TRUE(alarm.sample(1100 * kMs, 7000));  // 7000 in the second since the reset
+  // The same when the total does not fall below where the measurement began.
+  RateAlarm high(config(1000, 500, 0));
+  high.sample(0, 1000);
+  high.sample(100 * kMs, 9000);
+  EXPECT_FALSE(high.sample(200 * kMs, 5000));
+  EXPECT_FALSE(high.sample(1200 * kMs, 5900));
+  EXPECT_EQ(high.rate_fps(), 900U);
 }
 
 TEST(RateAlarm, TimeThatStandsOrGoesBackIsIgnored) {

@@ -326,7 +326,8 @@ TEST(WatchdogLimit, ForcesPfcOffUntilAnOperatorRecovers) {
   EXPECT_EQ(tc.dog.off_reason(), OffReason::TriggerLimit);
   EXPECT_EQ(tc.dog.effect(), (WatchdogEffect{.pfc_off = true, .drop = false}));
   EXPECT_EQ(tc.stuck_until_steps(), kNothing);
-  EXPECT_EQ(tc.flow_until_steps(), kNothing);
+  EXPECT_EQ(tc.flow(1000), kNothing);
+  EXPECT_EQ(tc.dog.triggers(tc.s.now_ns), 3U);
   EXPECT_EQ(tc.dog.recover(tc.s.now_ns), (WatchdogSteps{Step::PfcOn, Step::Restored}));
   EXPECT_EQ(tc.newest().end, DeadlockEnd::Operator);
   EXPECT_EQ(tc.newest().off, OffReason::TriggerLimit);
@@ -343,6 +344,22 @@ TEST(WatchdogLimit, OldDeadlocksDoNotCount) {
     EXPECT_EQ(tc.stuck_until_steps(), kDropBegins);
     EXPECT_EQ(tc.flow_until_steps(), kDropEnds);
     tc.flow(4500);
+  }
+}
+
+TEST(WatchdogLimit, WindowEndsExactly) {
+  for (const std::uint64_t more_ms : {0, 1}) {
+    WatchdogConfig config = with(WatchdogAction::Drop, RecoveryMode::Auto, 2);
+    config.window_ms = 5000;
+    Tc tc(config);
+    tc.stuck_until_steps();
+    const std::uint64_t first = tc.s.now_ns;
+    tc.flow(4000);
+    tc.flow(799 + more_ms);
+    EXPECT_TRUE(tc.stuck(100).empty());
+    tc.stuck(100);
+    EXPECT_EQ(tc.s.now_ns - first, (4999 + more_ms) * kMs);
+    EXPECT_EQ(tc.dog.state(), more_ms == 0 ? State::Off : State::Recovering);
   }
 }
 
