@@ -223,7 +223,7 @@ def test_a_dead_daemon_leaves_nobody_paused(switch, wire, wait_for):
 
 def test_instances_do_not_disturb_each_other(star, sandbox, wire, wait_for):
     """The tracepoints see all namespaces; each instance counts its own packets."""
-    stars = [star(2), star(2)]
+    stars = [star(2, name=name) for name in ("a", "b")]
     daemons = [s.daemon(queues=QUEUES, port={"rate": RATE}, name=f"sw{i}") for i, s in enumerate(stars)]
     wires = [[wire(s.ns[h], "eth0") for h in ("h1", "h2")] for s in stars]
     wires[0][1].send(pfc({TC: LONGEST}))
