@@ -13,3 +13,12 @@ endif()
 if(LL_FUZZ)
   target_compile_options(ll_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+
+# A source with gRPC or CLI11 in it takes up to 0.9 GB to compile: not more of them at a time than memory holds.
+cmake_host_system_information(RESULT memory_mb QUERY TOTAL_PHYSICAL_MEMORY)
+math(EXPR jobs "${memory_mb} / 900")
+if(jobs LESS 1)
+  set(jobs 1)
+endif()
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS compile=${jobs})
+set(CMAKE_JOB_POOL_COMPILE compile)

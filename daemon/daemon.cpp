@@ -31,6 +31,8 @@ class Daemon {
       : wanted_(std::move(config)), config_file_(std::move(config_file)) {}
 
   Status start();
+  // After a start that failed: what was not there before goes again.
+  void undo_start();
   void run();
 
  private:
@@ -115,6 +117,13 @@ Status Daemon::start() {
   server_ = std::make_unique<api::Server>(std::move(*server));
   if (auto ok = ports_->configure(wanted_); !ok) return ok;
   return ports_->finish_start();
+}
+
+void Daemon::undo_start() {
+  if (!datapath_ || datapath_->origin() != Datapath::Origin::Fresh) return;
+  if (auto undone = ports_ ? ports_->detach_all() : datapath_->detach_all(); !undone)
+    spdlog::error("{}", undone.error());
+  lock_->remove();
 }
 
 void Daemon::run() {
@@ -209,7 +218,10 @@ void Daemon::stop() {
 
 Status run_daemon(const Config& config, const std::string& config_file) {
   Daemon daemon(config, config_file);
-  if (auto started = daemon.start(); !started) return started;
+  if (auto started = daemon.start(); !started) {
+    daemon.undo_start();
+    return started;
+  }
   daemon.run();
   return {};
 }

@@ -54,7 +54,7 @@ ll_inline void ll_parse_ip(const __u8 *ip, const __u8 *end, __u16 ethertype, str
 		h->bad = LL_BAD_IP_HLEN;
 		return;
 	}
-	if (version == 4 && ip + (ip[0] & 0x0f) * 4 > end) {
+	if (version == 4 && ip + 4u * (ip[0] & 0x0fu) > end) {
 		h->bad = LL_BAD_IP_SHORT;
 		return;
 	}
@@ -83,7 +83,7 @@ ll_inline void ll_parse(const void *data, const void *data_end, struct ll_header
 		ethertype = ll_get16(p + 16);
 		h->l3_off += LL_VLAN_HLEN;
 		if (ll_is_vlan(ethertype)) {
-			if (p + LL_ETH_HLEN + 2 * LL_VLAN_HLEN > end)
+			if (p + LL_ETH_HLEN + LL_VLAN_HLEN + LL_VLAN_HLEN > end)
 				goto l2_short;
 			ethertype = ll_get16(p + 20);
 			h->l3_off += LL_VLAN_HLEN;

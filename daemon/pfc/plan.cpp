@@ -5,33 +5,16 @@
 
 #include "bpf/stages/pfc.h"
 #include "daemon/core/units.h"
+#include "daemon/pfc/headroom.h"
 
 namespace lossless::pfc {
 namespace {
 
 constexpr unsigned kEthernetHeader = 14 + 2 * 4;  // with two tags
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
-constexpr double kMetresPerSecond = 1.98e8;  // light in a fibre
-constexpr unsigned kQuantumBytes = 64;
 // An eighth of xoff between off and on, but no less than two frames, keeps a peer from being told twice a
 // frame.
 constexpr unsigned kXonShare = 8;
-
-struct MacDelay {
-  std::uint64_t rate_bps;
-  unsigned quanta;
-};
-// What MAC and PHY of both ends take to act on a frame, in quanta.
-constexpr MacDelay kMacDelays[] = {
-    {1'000'000'000, 2},    {10'000'000'000, 67},   {25'000'000'000, 80},   {40'000'000'000, 118},
-    {50'000'000'000, 147}, {100'000'000'000, 394}, {200'000'000'000, 453}, {400'000'000'000, 905},
-};
-
-unsigned mac_quanta(std::uint64_t rate_bps) {
-  for (const MacDelay& delay : kMacDelays)
-    if (rate_bps <= delay.rate_bps) return delay.quanta;
-  return kMacDelays[std::size(kMacDelays) - 1].quanta;
-}
 
 std::uint64_t frame_of(unsigned mtu) { return mtu + kEthernetHeader; }
 
@@ -54,11 +37,14 @@ std::string share_error(const QueueConfig& queue, const Plan& plan, unsigned oth
 }  // namespace
 
 std::uint64_t needed_headroom(const PfcConfig& config, std::uint64_t rate_bps, unsigned mtu) {
-  const double rate_bytes = static_cast<double>(rate_bps) / 8;
-  const double seconds = 2.0 * config.cable_m / kMetresPerSecond + config.reaction_us / 1e6;
-  // Two frames wait to be finished, ours and the peer's; a third leaves a queue at the moment it is closed.
-  return 3 * frame_of(mtu) + std::uint64_t{mac_quanta(rate_bps)} * kQuantumBytes +
-         static_cast<std::uint64_t>(seconds * rate_bytes);
+  const auto headroom = compute_headroom({.rate_bps = rate_bps,
+                                          .mtu_bytes = static_cast<std::uint32_t>(frame_of(mtu)),
+                                          .cable_m = config.cable_m,
+                                          .reaction_ns = std::uint64_t{config.reaction_us} * 1000,
+                                          .mac_phy_bytes = 0});
+  // Beside what the link holds, a frame leaves a queue at the moment it is closed. The configuration's ranges
+  // are inside those of the formula.
+  return frame_of(mtu) + (headroom ? headroom->total_bytes() : UINT64_MAX / 2);
 }
 
 std::expected<Plan, std::string> plan_pfc(const QueueConfig& queue, const PortFacts& facts) {

@@ -168,7 +168,7 @@ void PortService::reconcile_port(Port& port, const std::vector<net::Link>& links
     return enter(port, PortState::Refused, "is managed by instance '" + owner + "'");
   if (auto taken = take_over(port, qdiscs); !taken) {
     // A port is ours as a whole or not at all.
-    const std::string reason = taken.error();
+    const std::string& reason = taken.error();
     if (auto given = give_back(port); !given) spdlog::error("port {}: {}", port.config.name, given.error());
     return enter(port, PortState::Refused, reason);
   }

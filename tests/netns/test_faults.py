@@ -261,6 +261,7 @@ def test_a_full_disk_for_the_socket_is_said(star, sandbox, tools):
     assert done.returncode == 1
     assert "api.sock" in done.stderr and "No space left" in done.stderr
     assert "4c00:" not in sandbox.run(s.switch, "tc", "qdisc", "show", "dev", "h1"), "half a start"
+    assert not (PINS / d.instance).exists() and not (Path("/run/lossless") / d.instance).exists()
 
 
 def test_something_else_in_the_place_of_the_socket(star, sandbox, tools):

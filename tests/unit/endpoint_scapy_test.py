@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the frames that endpoint_frames prints with scapy: IPv4 checksum, UDP, BTH, ICRC, CNP.
 

@@ -152,6 +152,7 @@ def main(arguments=None):
     if options.command != "list" and os.geteuid() != 0:
         print("lab: must run as root (it makes network namespaces)", file=sys.stderr)
         return 1
+    os.environ["PATH"] = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"  # a plain `su` leaves them out: bridge
     interrupts.install()
     try:
         return options.function(options)

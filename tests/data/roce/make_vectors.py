@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes vectors.tsv: RoCEv2 frames whose ICRC scapy has computed, an oracle that is not our own code.
 
