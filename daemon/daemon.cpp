@@ -23,6 +23,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
+constexpr auto kHealEvery = std::chrono::milliseconds(20);
+
 class Daemon {
  public:
   Daemon(Config config, std::string config_file)
@@ -192,9 +194,9 @@ void Daemon::feed_watchdog() {
   });
 }
 
-// Looks once a second for bytes that the buffer model holds and no queue does.
+// Looks for bytes that the buffer model holds and no queue does: they would keep a peer stopped for nothing.
 void Daemon::heal_counters() {
-  heal_.expires_after(std::chrono::seconds(1));
+  heal_.expires_after(kHealEvery);
   heal_.async_wait([this](const asio::error_code& error) {
     if (error) return;
     pfc_->heal([this] { return net::list_qdiscs(*netlink_); });

@@ -23,8 +23,8 @@ class PfcService final : public PortSink {
   void remove_port(std::uint32_t slot) override;
   void clear_port(std::uint32_t slot) override;
 
-  // Call once a second. A counter that stood still since the last call while every queue of its TC is empty
-  // has drifted: it becomes 0. `qdiscs` is asked only when a counter stood still.
+  // Call every few hundredths of a second. A counter that stood still since the last call while every queue
+  // of its TC is empty has drifted: it becomes 0. `qdiscs` is asked only when a counter stood still.
   void heal(const std::function<Result<std::vector<net::QdiscInfo>>()>& qdiscs);
   // Highest levels start from now. `slot` of the port.
   void clear_watermarks(std::uint32_t slot);

@@ -171,19 +171,24 @@ def test_the_sender_is_stopped_and_let_go_on(switch, wire, wait_for):
     assert not state["peer_stopped"] and int(state["tx_xon"]) == 1 and int(state["tx_xoff"]) >= 3
 
 
-def test_the_buffer_model_counts_every_byte(switch, wire, wait_for):
-    s, d = switch
+def test_the_buffer_model_counts_every_byte(star, wire, wait_for):
+    s = star(2)
+    d = s.daemon(queues=QUEUES, port={"rate": "10mbit"})  # a pause lasts for seconds
     sender, receiver = wire(s.ns["h1"], "eth0"), wire(s.ns["h2"], "eth0")
     receiver.send(pfc({TC: LONGEST}))
     wait_for(lambda: row(d, "h2")["paused"], what="the queue paused")
     sender.send(*[data(s, TC) for _ in range(20)])
     size = len(data(s, TC))
-    wait_for(lambda: int(row(d, "h2", what="buffer")["egress_bytes"]) >= 19 * size, what="frames queued")
-    waiting = int(row(d, "h2", what="buffer")["egress_bytes"])
-    ingress = row(d, "h1", what="buffer")
+
+    def both_views():
+        """The ingress row of h1 and the bytes waiting for h2, in one look; None before all frames are there."""
+        rows = {q["port"]: q for q in d.ctl("show", "buffer")["queues"] if q["tc"] == TC}
+        waiting = int(rows["h2"]["egress_bytes"])
+        return (rows["h1"], waiting) if waiting >= 19 * size else None
+    ingress, waiting = wait_for(both_views, what="frames queued")
     assert int(ingress["ingress_bytes"]) == waiting
     assert int(ingress["ingress_cells"]) == -(-waiting // 208)
-    assert int(ingress["ingress_peak_bytes"]) in (waiting, 20 * size)
+    assert waiting <= int(ingress["ingress_peak_bytes"]) <= 20 * size
     receiver.send(pfc({TC: 0}))
     wait_for(lambda: held(d) == 0, what="an empty buffer")
     assert int(row(d, "h1", what="buffer")["ingress_peak_bytes"]) > 0
@@ -223,7 +228,7 @@ def test_a_dead_daemon_leaves_nobody_paused(switch, wire, wait_for):
 
 def test_instances_do_not_disturb_each_other(star, sandbox, wire, wait_for):
     """The tracepoints see all namespaces; each instance counts its own packets."""
-    stars = [star(2), star(2)]
+    stars = [star(2, name=name) for name in ("a", "b")]
     daemons = [s.daemon(queues=QUEUES, port={"rate": RATE}, name=f"sw{i}") for i, s in enumerate(stars)]
     wires = [[wire(s.ns[h], "eth0") for h in ("h1", "h2")] for s in stars]
     wires[0][1].send(pfc({TC: LONGEST}))

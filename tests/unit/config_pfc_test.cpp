@@ -71,7 +71,7 @@ TEST(ConfigPfc, OrderOfThresholds) {
       "x.toml:2:7: queue.3.pfc: PFC is for lossless queues, and this one is lossy; allowed: lossless = true "
       "beside it");
   EXPECT_EQ(first_error("[queue.3]\nlossless = true\npfc = { xoff = \"50KB\", xon_offset = \"50KB\" }\n"),
-            "x.toml:3:38: queue.3.pfc.xon_offset: xon_offset 50KB is not below xoff 50KB; the peer goes on "
+            "x.toml:3:37: queue.3.pfc.xon_offset: xon_offset 50KB is not below xoff 50KB; the peer goes on "
             "at xoff - "
             "xon_offset, and no queue holds less than nothing (see queue.3.pfc.xoff at line 3)");
   EXPECT_EQ(first_error("[queue.3]\nlossless = true\necn = { kmin = \"10KB\", kmax = \"60KB\", pmax = 0.5 }\n"

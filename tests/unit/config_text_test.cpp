@@ -119,6 +119,7 @@ priority = 1
 TEST(ToToml, IsReadable) {
   const std::string text = to_toml(parse(kBase));
   EXPECT_TRUE(text.starts_with(R"(instance = "default"
+cell_bytes = 208
 
 [api]
 socket = "/run/lossless/default/api.sock"
@@ -142,6 +143,7 @@ priority = 0
   weight = 10
   limit = "1MB"
   ecn = false
+  pfc = false
 )")) << text;
   EXPECT_NE(text.find("  ecn = { kmin = \"50KB\", kmax = \"400KB\", pmax = 0.2, ewma = 0 }\n"),
             std::string::npos)

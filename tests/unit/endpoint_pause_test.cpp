@@ -30,7 +30,7 @@ struct PausedRun {
 
 PausedRun run_with(const std::vector<std::array<std::uint8_t, LL_PFC_FRAME_LEN>>& frames) {
   PausedRun out;
-  SimNetwork net(incast_config(2, kRate, kSecond), {.bps = kRate}, 20 * kMicrosecond);
+  SimNetwork net(incast_config(2, kRate, kSecond), {.bps = 10 * kRate}, 20 * kMicrosecond);
   net.tap = [&](std::vector<std::uint8_t>& f) {
     const std::uint8_t from = f[11];
     if (from == 2) out.h2.push_back(net.now());

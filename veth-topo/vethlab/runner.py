@@ -86,6 +86,8 @@ class LabRun:
             daemon.start(die_with_parent=not self._keep)
         for daemon in self.daemons.values():
             daemon.wait_ready()
+            # What opens a gate also sends what waited behind it: on another CPU that would overtake.
+            daemon.pin_pfc_thread(self._traffic_cpu)
 
     def measure(self, progress):
         """Runs the traffic to its end. `progress(seconds, endpoint's status)` is called while it runs."""

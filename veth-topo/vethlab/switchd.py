@@ -3,7 +3,9 @@
 
 import contextlib
 import json
+import os
 import subprocess
+from pathlib import Path
 
 from . import processes
 from .toml_text import table_text
@@ -63,6 +65,12 @@ class SwitchDaemon:
             wait_for(ready, limit_s, f"ports of {self.instance} attached", every_s=0.05)
         except WaitTimeout as e:
             raise self._error(f"{e}; last seen: {last}") from e
+
+    def pin_pfc_thread(self, cpu):
+        """Keeps the thread that opens and closes gates on one CPU."""
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            if (task / "comm").read_text().strip() == "lossless-pfc":
+                os.sched_setaffinity(int(task.name), {cpu})
 
     def run_ctl(self, *words):
         """Runs losslessctl against this daemon; the finished process with its text."""
