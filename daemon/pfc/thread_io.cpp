@@ -88,10 +88,10 @@ Status PauseThread::open(int pfc_events) {
   return {};
 }
 
-void PauseThread::post(Order order) {
+void PauseThread::post(const Order& order) {
   {
     const std::lock_guard lock(mutex_);
-    orders_.push_back(std::move(order));
+    orders_.push_back(order);
   }
   const std::uint64_t one = 1;
   (void)!write(wake_.get(), &one, sizeof one);

@@ -39,7 +39,7 @@ class PauseThread {
   };
   struct Stop {};
   using Order = std::variant<PortInfo, RemovePort, Stop>;
-  void post(Order order);
+  void post(const Order& order);
 
   // From the arrival of a PFC frame to the closed gate.
   const Histogram& closing() const { return closing_; }
