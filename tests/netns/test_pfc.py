@@ -15,9 +15,9 @@ TC = 3
 OTHER_TC = 2
 DSCP = {TC: 26, OTHER_TC: 16}
 GROUP = "01:80:c2:00:00:01"
-RATE = "100mbit"
+RATE = "10mbit"
 QUEUES = {"3": {"lossless": True, "limit": "1MB", "pfc": {"xoff": "50KB", "xon_offset": "20KB", "headroom": "100KB"}}}
-LONGEST = 0xffff  # 335 ms at this rate
+LONGEST = 0xffff  # 3.4 s at this rate: longer than a busy machine takes for a look
 
 
 def mac_control(opcode, body, dst=GROUP):
@@ -93,7 +93,7 @@ def test_a_pause_ends_by_itself(switch, wire, wait_for):
     sender.send(*[data(s, TC) for _ in range(10)])
     assert len(receiver.receive(10, is_data, limit_s=5)) == 10, "nothing is lost and nothing stays"
     state = row(d, "h2")
-    assert not state["paused"] and int(state["paused_ms"]) >= 300
+    assert not state["paused"] and int(state["paused_ms"]) >= 3000
 
 
 def test_old_pause_frames_stop_lossless_tcs_only(switch, wire, wait_for):
@@ -136,7 +136,7 @@ def test_mac_control_frames_are_never_forwarded(switch, wire, wait_for):
 
 def test_port_down_in_mid_pause_opens_the_gate(star, sandbox, wire, wait_for):
     s = star(2)
-    d = s.daemon(queues=QUEUES, port={"rate": "10mbit"})  # a pause is ten times as long
+    d = s.daemon(queues=QUEUES, port={"rate": RATE})
     receiver = wire(s.ns["h2"], "eth0")
     receiver.send(pfc({TC: LONGEST}))
     wait_for(lambda: row(d, "h2")["paused"], what="the queue paused")
@@ -159,7 +159,7 @@ def test_the_sender_is_stopped_and_let_go_on(switch, wire, wait_for):
     first = fill(s, d, (sender, receiver))
     quanta = row(d, "h1")["quanta"]
     assert first == [{TC: quanta}]
-    assert quanta * 512 / 100e6 == pytest.approx(0.01, rel=0.01), "10 ms at the port's rate"
+    assert quanta * 512 / 10e6 == pytest.approx(0.01, rel=0.01), "10 ms at the port's rate"
     refreshed = [times_of(p) for p in sender.receive(2, is_pfc, limit_s=2)]
     assert refreshed == [{TC: quanta}] * 2, "refreshed while the level stays up"
     receiver.send(pfc({TC: 0}))
@@ -173,7 +173,7 @@ def test_the_sender_is_stopped_and_let_go_on(switch, wire, wait_for):
 
 def test_the_buffer_model_counts_every_byte(star, wire, wait_for):
     s = star(2)
-    d = s.daemon(queues=QUEUES, port={"rate": "10mbit"})  # a pause lasts for seconds
+    d = s.daemon(queues=QUEUES, port={"rate": RATE})
     sender, receiver = wire(s.ns["h1"], "eth0"), wire(s.ns["h2"], "eth0")
     receiver.send(pfc({TC: LONGEST}))
     wait_for(lambda: row(d, "h2")["paused"], what="the queue paused")
@@ -251,7 +251,7 @@ def test_detach_removes_the_tracepoint_links(switch):
 
 @pytest.mark.parametrize("pfc_table, words", [
     ({"headroom": "2KB"}, ["headroom 2KB is below the", "lose packets"]),
-    ({"xoff": "950KB"}, ["limit 1MB does not hold", "xoff 950KB"]),
+    ({"xoff": "995KB"}, ["limit 1MB does not hold", "xoff 995KB"]),
 ])
 def test_a_port_that_would_lose_packets_is_refused(star, wait_for, pfc_table, words):
     s = star(2)
