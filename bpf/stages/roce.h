@@ -484,7 +484,7 @@ ll_inline int ll_cm_parse(const void *mad, const void *data_end, struct ll_cm *c
 	*cm = zero;
 	if (p + 72 > end || p[1] != LL_MAD_CM_CLASS)
 		return 0;
-	cm->attribute = (__u16)ll_get16(p + 16);
+	cm->attribute = ll_get16(p + 16);
 	cm->local_id = ll_get32(p + LL_CM_LOCAL_ID);
 	if (cm->attribute == LL_CM_REQ) {
 		cm->service = ll_get32(p + LL_CM_REQ_SERVICE + 4);

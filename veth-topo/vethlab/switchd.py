@@ -11,6 +11,8 @@ from . import processes
 from .toml_text import table_text
 from .waiting import WaitTimeout, wait_for
 
+CTL_LIMIT_S = 60  # it answers within 30 ms; an emulated machine on a busy one has taken more than 10 s
+
 
 class DaemonError(RuntimeError):
     """The daemon did not start, ended early or refused; the message has the tail of its log."""
@@ -75,7 +77,10 @@ class SwitchDaemon:
     def run_ctl(self, *words):
         """Runs losslessctl against this daemon; the finished process with its text."""
         command = [self._tools.path("losslessctl"), "--socket", str(self.socket), *words]
-        return subprocess.run(command, text=True, capture_output=True, check=False, timeout=10)
+        try:
+            return subprocess.run(command, text=True, capture_output=True, check=False, timeout=CTL_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            raise DaemonError(f"losslessctl {' '.join(words)}: no answer within {CTL_LIMIT_S} s") from None
 
     def ctl(self, *words):
         """The JSON answer of a losslessctl command."""
@@ -105,8 +110,10 @@ class SwitchDaemon:
         if self.process is None:
             return
         if self.process.poll() is None:
-            self.run_ctl("detach", "--all")
-        processes.stop(self.process)
+            try:
+                self.run_ctl("detach", "--all")
+            finally:
+                processes.stop(self.process)
 
     def _error(self, message):
         log = processes.tail(self.log)
