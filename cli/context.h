@@ -49,7 +49,7 @@ class Context {
   template <class Request, class Reply, class Show>
   Outcome call_and_print(grpc::Status (v1::Lossless::StubInterface::*method)(grpc::ClientContext*,
                                                                              const Request&, Reply*),
-                         const Request& request, Show show) {
+                         const Request& request, const Show& show) {
     const auto reply = call(method, request);
     if (!reply) return std::unexpected(reply.error());
     print(*reply, show);
@@ -57,7 +57,7 @@ class Context {
   }
 
   template <class Reply, class Show>
-  void print(const Reply& reply, Show show) {
+  void print(const Reply& reply, const Show& show) {
     env_.out << (options_.json ? to_json(reply) : show(reply, style_));
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <map>
 
 #include "cli/commands.h"
@@ -38,7 +39,8 @@ std::expected<std::chrono::milliseconds, Failure> parse_interval(const std::stri
   double seconds = 0;
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, seconds);
-  if (error != std::errc{} || at != end || !(seconds >= 0.1 && seconds <= 3600)) {
+  const bool in_range = seconds >= 0.1 && seconds <= 3600;  // NaN is in no range
+  if (error != std::errc{} || at != end || !in_range) {
     return usage_failure(fmt::format("--watch={}: the interval is 0.1 to 3600 seconds", text));
   }
   return std::chrono::milliseconds(static_cast<long>(seconds * 1000));
@@ -143,7 +145,7 @@ std::string queue_rates_text(const v1::ListQueuesReply* before, const v1::ListQu
       return rate_cell(8 * per_second(a, b, seconds));
     };
     const auto count = [seconds](std::uint64_t a, std::uint64_t b, Tone tone = Tone::Plain) {
-      return count_cell(static_cast<std::uint64_t>(per_second(a, b, seconds) + 0.5), tone);
+      return count_cell(static_cast<std::uint64_t>(std::llround(per_second(a, b, seconds))), tone);
     };
     const double fill = q.limit_bytes() == 0
                             ? 0

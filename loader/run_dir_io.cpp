@@ -23,6 +23,10 @@ std::string holder(int fd) {
   return "process " + pid;
 }
 
+std::unexpected<std::string> already_run(const std::string& instance, int fd, const std::string& path) {
+  return fail("instance '" + instance + "' is already run by " + holder(fd) + " (" + path + ")");
+}
+
 // A lock on a file that was removed meanwhile keeps nobody out.
 bool is_in_place(int fd, const std::string& path) {
   struct stat locked{};
@@ -45,7 +49,7 @@ Result<InstanceLock> InstanceLock::take(const std::string& instance) {
     if (!fd) return fail_errno("cannot open " + path, errno);
     if (flock(fd.get(), LOCK_EX | LOCK_NB)) {
       if (errno != EWOULDBLOCK) return fail_errno("cannot lock " + path, errno);
-      return fail("instance '" + instance + "' is already run by " + holder(fd.get()) + " (" + path + ")");
+      return already_run(instance, fd.get(), path);
     }
     if (!is_in_place(fd.get(), path)) continue;
     // For the message of whoever comes second; that it cannot be written (full disk) takes nothing away.

@@ -71,6 +71,7 @@ Status try_socket(const std::string& path) {
   if (probe.size() >= sizeof address.sun_path) return {};  // gRPC will tell
   probe.copy(address.sun_path, probe.size());
   const Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd) return fail_errno("cannot open a socket", errno);
   unlink(probe.c_str());
   const int bound = bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
   const int reason = errno;
