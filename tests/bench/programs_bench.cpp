@@ -34,8 +34,7 @@ struct Effort {
 };
 
 void shell(const char* command) {
-  if (std::system(command) != 0)
-    throw std::runtime_error(command);  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
+  if (std::system(command) != 0) throw std::runtime_error(command);
 }
 
 template <class T>
@@ -47,6 +46,7 @@ T median(std::vector<T> values) {
 double nanoseconds(int program, const Bytes& packet, RunContext context, const Effort& effort) {
   context.repeat = effort.repeats;
   std::vector<std::uint32_t> runs;
+  runs.reserve(effort.rounds);
   for (unsigned i = 0; i < effort.rounds; ++i)
     runs.push_back(run_program(program, packet, context).value().ns_per_run);
   return *std::ranges::min_element(runs);  // noise only adds
@@ -175,8 +175,7 @@ class Bridge {
       if (colon == std::string::npos || line.substr(0, colon).find("h1") == std::string::npos) continue;
       unsigned long long bytes = 0;
       unsigned long long packets = 0;
-      if (std::sscanf(line.c_str() + colon + 1, "%llu %llu", &bytes, &packets) == 2)
-        return packets;  // NOLINT(cert-err34-c)
+      if (std::sscanf(line.c_str() + colon + 1, "%llu %llu", &bytes, &packets) == 2) return packets;
     }
     throw std::runtime_error("no counters of h1");
   }

@@ -127,8 +127,7 @@ TEST(PortTable, InterfacesWithTheSamePlaceFindOneAnother) {
 TEST(QueueTree, ForeignQdiscIsNeverTouched) {
   ScratchPort port;
   ASSERT_TRUE(net::remove_tree(port.netlink(), static_cast<int>(port.ifindex())));
-  ASSERT_EQ(std::system("tc qdisc add dev p0 root handle 7: pfifo limit 10"),
-            0);  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
+  ASSERT_EQ(std::system("tc qdisc add dev p0 root handle 7: pfifo limit 10"), 0);
   PortConfig config;
   for (QueueConfig& queue : config.queues) queue.limit_bytes = 100'000;
   const auto applied = net::apply_tree(port.netlink(), static_cast<int>(port.ifindex()),

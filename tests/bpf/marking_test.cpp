@@ -192,8 +192,7 @@ TEST_F(Marking, TheShareFollowsTheLine) {
   }
   port_.fill(kTc, kmax + 1000);
   EXPECT_EQ(marked_share(port_, in, kPackets, marked), 1.0) << "above Kmax";
-  if (const char* path = std::getenv("LL_MARKED_PCAP"))
-    write_pcap(path, marked);  // NOLINT(concurrency-mt-unsafe)
+  if (const char* path = std::getenv("LL_MARKED_PCAP")) write_pcap(path, marked);
 }
 
 TEST_F(Marking, MalformedPacketsPassUntouched) {

@@ -20,8 +20,7 @@ constexpr std::uint32_t kLimit = 4U << 20;
 constexpr std::size_t kFillFrame = 1000;
 
 void shell(const std::string& command) {
-  if (std::system(command.c_str()) != 0)
-    throw std::runtime_error("failed: " + command);  // NOLINT(concurrency-mt-unsafe,cert-env33-c)
+  if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
 }
 
 void must(const Status& status) {
@@ -125,11 +124,8 @@ ScratchPort::ScratchPort() {
 
 ScratchPort::~ScratchPort() {
   (void)datapath_->detach_all();
-  try {
-    shell("ip link del p0");
-  } catch (const std::exception&) {
-    // The namespace goes with the process anyway.
-  }
+  // Should it fail: the namespace goes with the process anyway.
+  (void)!std::system("ip link del p0");
 }
 
 void ScratchPort::set_port(const ll_port& row) { must(datapath_->maps().ports.set(ifindex_, row)); }

@@ -21,7 +21,8 @@ Bytes from_hex(std::string_view text) {
 
 // Exactly as long as it is: a sanitizer sees a byte read too much.
 ll_pause_frame parse(const Bytes& frame) {
-  const Bytes exact(frame);
+  Bytes exact(frame);
+  exact.shrink_to_fit();
   ll_pause_frame f;
   ll_pfc_parse(exact.data(), exact.data() + exact.size(), &f);
   return f;
