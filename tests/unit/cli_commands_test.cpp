@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 
 #include "tests/unit/cli_fake_server.h"
@@ -265,6 +266,7 @@ TEST(CliErrors, NetnsOfDetachMustExist) {
 class PlainSocket {
  public:
   PlainSocket(const std::string& path, bool listening) : fd_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    if (fd_ < 0) std::abort();
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
     sockaddr_un address{};
     address.sun_family = AF_UNIX;

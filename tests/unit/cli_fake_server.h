@@ -259,7 +259,7 @@ class Bench {
   bool terminal = false;
   unsigned columns = 0;
   std::map<std::string, std::string> variables;
-  std::chrono::steady_clock::time_point clock{};
+  std::chrono::steady_clock::time_point clock;
 
  private:
   std::unique_ptr<grpc::Server> server_;
