@@ -19,6 +19,7 @@ FrameKind kind_of(std::uint8_t opcode) {
 // True for a MAC control frame: it is for the link, and no part of the traffic.
 bool Engine::on_pause(std::uint32_t index, std::span<const std::uint8_t> frame, Nanos now) {
   ll_pause_frame pause;
+  if (frame.empty()) return false;  // data() may be null, with which one cannot reckon
   ll_pfc_parse(frame.data(), frame.data() + frame.size(), &pause);
   if (pause.kind == LL_PFC_NONE) return false;
   Host& host = hosts_[index];
