@@ -352,8 +352,7 @@ void Reader::read_draft(const toml::table& parent, std::string_view name, const 
 template <class T>
 T Reader::finish(const Draft<T>& draft, const std::string& port_path) {
   if (draft.faulty) return draft.value;
-  if (const auto fault = find_fault(draft.value))
-    threshold_error(*fault, draft.origins, {}, port_path);
+  if (const auto fault = find_fault(draft.value)) threshold_error(*fault, draft.origins, {}, port_path);
   return draft.value;
 }
 
@@ -370,7 +369,8 @@ PortConfig Reader::read_port(const toml::table& table, std::size_t number, Defau
   read_keys(table, path, kPortTables, port, given);
   check_name(port, given, table, path);
   if (const toml::table* own = table_at(table, "maps", path)) read_maps(*own, path + ".maps", port.maps);
-  if (const toml::table* own = table_at(table, "queue", path)) read_queues(*own, path + ".queue", defaults.queues);
+  if (const toml::table* own = table_at(table, "queue", path))
+    read_queues(*own, path + ".queue", defaults.queues);
   read_draft(table, "watchdog", path, defaults.watchdog);
   read_draft(table, "pfc_alarm", path, defaults.pfc_alarm);
   for (unsigned tc = 0; tc < kTcs; ++tc) port.queues[tc] = finish_queue(defaults.queues[tc], path);

@@ -71,7 +71,7 @@ class PfcService final : public PortSink {
   Escape escape_;
   std::function<void(const std::string&, unsigned)> deadlock_;
   std::map<std::uint32_t, PortInfo> ports_;
-  std::map<std::uint32_t, ll_pfc> written_;  // rows as the datapath has them
+  std::map<std::uint32_t, ll_pfc> written_;          // rows as the datapath has them
   std::map<std::uint32_t, std::uint64_t> standing_;  // rows that held something at the last look
   std::uint64_t healed_ = 0;
   std::unique_ptr<WatchdogService> watchdogs_;
