@@ -25,7 +25,8 @@ struct Key {
   bool (*used)(const T&) = nullptr;  // whether the key has a meaning now; nullptr: always
 };
 
-// The rows of Config (its plain keys), ApiConfig, PortConfig, QueueConfig, EcnConfig and PfcConfig.
+// The rows of Config (its plain keys), ApiConfig, PortConfig, QueueConfig, EcnConfig, PfcConfig, PortGroup
+// and HookRule.
 template <class T>
 std::span<const Key<T>> keys();
 template <>
@@ -40,6 +41,16 @@ template <>
 std::span<const Key<EcnConfig>> keys();
 template <>
 std::span<const Key<PfcConfig>> keys();
+template <>
+std::span<const Key<PortGroup>> keys();
+template <>
+std::span<const Key<HookRule>> keys();
+
+// The keys of PortGroup and HookRule that hold arrays.
+inline constexpr std::string_view kGroupPorts = "ports";
+inline constexpr std::string_view kHookDscps = "dscp";
+inline constexpr std::string_view kGroupPortsAllowed = "an array of one or more names of ports, each once";
+inline constexpr std::string_view kHookDscpsAllowed = "an array of one or more DSCPs, integers from 0 to 63";
 
 // One table of PriorityMaps: `size` entries of 0 to `max`. A list is written in full, the others as
 // { FROM = TO } with only what differs from the default.
@@ -57,7 +68,8 @@ std::span<const MapKey> map_keys();
 std::string allowed(const MapKey& key);
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 4> kTopTables{"api", "maps", "queue", "port"};
+inline constexpr std::array<std::string_view, 6> kTopTables{"api",  "maps",       "queue",
+                                                            "port", "port_group", "hook_flow"};
 inline constexpr std::array<std::string_view, 2> kPortTables{"maps", "queue"};
 inline constexpr std::array<std::string_view, 2> kQueueTables{"ecn", "pfc"};
 
@@ -76,5 +88,14 @@ struct ThresholdFault {
 };
 std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes);
 std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue);
+
+// A fault in port groups or hook rules that shows only beside the rest of the configuration.
+struct HookFault {
+  bool in_rule = false;   // else in a port group
+  std::size_t index = 0;  // which one, from 0
+  std::string_view key;   // its key
+  std::string message;    // the rest of the sentence: what is wrong, and what is allowed
+};
+std::vector<HookFault> find_hook_faults(const Config& config);
 
 }  // namespace lossless

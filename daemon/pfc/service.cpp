@@ -15,11 +15,16 @@ constexpr __u64 ll_pause::* kPauseMembers[] = {&ll_pause::since_ns,  &ll_pause::
                                                &ll_pause::paused_ns, &ll_pause::transitions,
                                                &ll_pause::last_ns,   &ll_pause::rx_frames};
 
+// Packets in the queues of these TCs (bit by bit).
 std::uint64_t waiting(const std::vector<net::QdiscInfo>& qdiscs,
-                      const std::map<std::uint32_t, PortInfo>& ports, unsigned tc) {
+                      const std::map<std::uint32_t, PortInfo>& ports, unsigned tcs) {
   std::uint64_t packets = 0;
-  for (const auto& [slot, port] : ports)
-    if (const auto* leaf = net::find_leaf(qdiscs, port.ifindex, tc)) packets += leaf->backlog_packets;
+  for (const auto& [slot, port] : ports) {
+    for (unsigned tc = 0; tc < kTcs; ++tc) {
+      const auto* leaf = (tcs >> tc & 1) != 0 ? net::find_leaf(qdiscs, port.ifindex, tc) : nullptr;
+      if (leaf) packets += leaf->backlog_packets;
+    }
+  }
   return packets;
 }
 
@@ -80,7 +85,7 @@ void PfcService::heal(const std::function<Result<std::vector<net::QdiscInfo>>()>
   const auto list = qdiscs();
   if (!list) return spdlog::error("{}", list.error());
   for (const std::uint32_t row : still) {
-    if (waiting(*list, ports_, row % kTcs) > 0) continue;
+    if (waiting(*list, ports_, 1U << row % kTcs | moved_tcs_) > 0) continue;
     mmu_.at(row, &ll_mmu::bytes).fetch_sub(standing_[row], std::memory_order_relaxed);
     mmu_.at(row, &ll_mmu::xoff).store(0, std::memory_order_relaxed);
     healed_++;

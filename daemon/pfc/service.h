@@ -22,9 +22,10 @@ class PfcService final : public PortSink {
   void set_port(const PortInfo& port) override;
   void remove_port(std::uint32_t slot) override;
   void clear_port(std::uint32_t slot) override;
+  void set_moved_tcs(std::uint8_t tcs) override { moved_tcs_ = tcs; }
 
   // Call every few hundredths of a second. A counter that stood still since the last call while every queue
-  // of its TC is empty has drifted: it becomes 0. `qdiscs` is asked only when a counter stood still.
+  // of its TC, and of those that hook flows are moved into, is empty has drifted: it becomes 0. `qdiscs` is asked only when a counter stood still.
   void heal(const std::function<Result<std::vector<net::QdiscInfo>>()>& qdiscs);
   // Highest levels start from now. `slot` of the port.
   void clear_watermarks(std::uint32_t slot);
@@ -44,6 +45,7 @@ class PfcService final : public PortSink {
   std::map<std::uint32_t, PortInfo> ports_;
   std::map<std::uint32_t, std::uint64_t> standing_;  // rows that held something at the last look
   std::uint64_t healed_ = 0;
+  std::uint8_t moved_tcs_ = 0;
   std::unique_ptr<PauseThread> thread_;  // last: it uses the arrays
 };
 
