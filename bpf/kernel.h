@@ -59,10 +59,12 @@ struct qdisc_skb_cb {
 struct sk_buff {
 	struct net_device *dev;
 	unsigned int len;
+	__u32 priority;
 	char cb[48];
 } LL_CORE;
 
 enum skb_drop_reason {
+	SKB_DROP_REASON_NOT_SPECIFIED = 4,
 	SKB_DROP_REASON_QDISC_DROP = 1,
 	SKB_DROP_REASON_QDISC_OVERLIMIT = 2,
 	SKB_DROP_REASON_QDISC_CONGESTED = 3,

@@ -119,6 +119,8 @@ int ll_port_egress(struct __sk_buff *skb)
 	ll_parse_skb(skb, &h);
 	tc = egress_tc(skb, port, &h);
 	queue_tc = ll_hook_tc(skb, port, &h, tc);
+	if (LL_UNLIKELY(ll_discards(LL_ROW(port->slot, queue_tc), ll_segments(skb))))
+		return LL_TCX_DROP;
 	if (mark(skb, LL_ROW(port->slot, queue_tc), queue_tc, &h) == LL_TCX_DROP)
 		return LL_TCX_DROP;
 	/* By the TC it arrived in, whatever queue it is in: that is the one in which its peer can be stopped.

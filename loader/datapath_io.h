@@ -34,6 +34,7 @@ struct Maps {
   Map<std::uint32_t, ll_mmu> mmu;
   Map<std::uint32_t, ll_pfc> pfc;
   Map<std::uint32_t, ll_pause> pause;
+  Map<std::uint32_t, ll_watchdog> watchdog;
   CounterMap<ll_pfc_stats> pfc_stats;
   CounterMap<ll_latency> pfc_latency;
   Map<std::uint32_t, ll_hook> hooks;

@@ -12,6 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/pfc/alarm_config.h"
+#include "daemon/pfc/watchdog_config.h"
+
 namespace lossless {
 
 inline constexpr unsigned kTcs = 8;
@@ -66,6 +69,8 @@ struct PortConfig {
   unsigned priority = 0;  // dot1p of packets that carry nothing to trust
   PriorityMaps maps;
   std::array<QueueConfig, kTcs> queues;
+  pfc::WatchdogConfig watchdog;  // of each TC with PFC
+  pfc::PfcAlarmConfig pfc_alarm;
   bool operator==(const PortConfig&) const = default;
 };
 

@@ -25,8 +25,7 @@ struct Key {
   bool (*used)(const T&) = nullptr;  // whether the key has a meaning now; nullptr: always
 };
 
-// The rows of Config (its plain keys), ApiConfig, PortConfig, QueueConfig, EcnConfig, PfcConfig, PortGroup
-// and HookRule.
+// The rows of Config (its plain keys) and of the tables below it.
 template <class T>
 std::span<const Key<T>> keys();
 template <>
@@ -41,6 +40,10 @@ template <>
 std::span<const Key<EcnConfig>> keys();
 template <>
 std::span<const Key<PfcConfig>> keys();
+template <>
+std::span<const Key<pfc::WatchdogConfig>> keys();
+template <>
+std::span<const Key<pfc::PfcAlarmConfig>> keys();
 template <>
 std::span<const Key<PortGroup>> keys();
 template <>
@@ -68,9 +71,9 @@ std::span<const MapKey> map_keys();
 std::string allowed(const MapKey& key);
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 6> kTopTables{"api",  "maps",       "queue",
-                                                            "port", "port_group", "hook_flow"};
-inline constexpr std::array<std::string_view, 2> kPortTables{"maps", "queue"};
+inline constexpr std::array<std::string_view, 8> kTopTables{"api",       "maps", "queue",      "watchdog",
+                                                            "pfc_alarm", "port", "port_group", "hook_flow"};
+inline constexpr std::array<std::string_view, 4> kPortTables{"maps", "queue", "watchdog", "pfc_alarm"};
 inline constexpr std::array<std::string_view, 2> kQueueTables{"ecn", "pfc"};
 
 // A key for documentation: queue.TC.ecn.kmin, and what it may hold.
@@ -88,6 +91,8 @@ struct ThresholdFault {
 };
 std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes);
 std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue);
+std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);
+std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
 
 // A fault in port groups or hook rules that shows only beside the rest of the configuration.
 struct HookFault {

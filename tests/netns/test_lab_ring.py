@@ -2,14 +2,11 @@
 """The labs `ring` and `hol`, small: a deadlock that stays, that the watchdog ends, and that never forms; and a flow
 that suffers from another one's pause, and one that does not."""
 
-import pytest
-
 from vethlab import topology
 from vethlab.cli import TOPOLOGIES
 from vethlab.runner import run_variant
 
 RING = {"first": 1, "down": 0.5}
-STEP_MS = 50  # of the goodput series
 
 
 def run(lab, variant, tools, duration_s=None, **parameters):
@@ -29,6 +26,18 @@ def test_without_help_the_deadlock_stays(tools):
     assert failures["goodput_before_mbps"] > 0.9 * outcome["goodput_limit_mbps"]
     assert failures["goodput_end_mbps"] == 0, "two seconds after the link came back"
     assert_nothing_lost(outcome)
+
+
+def test_with_the_watchdog_traffic_comes_back(tools):
+    every = 4
+    outcome = run("ring", "watchdog", tools, **RING, triggers=2, every=every)
+    failures = outcome["failures"]
+    assert failures["deadlocks"] > 0, failures
+    assert max(failures["stuck_ms"]) < 1000 * every / 2, "not for the rest of the time, as without it"
+    assert failures["goodput_end_mbps"] > 0.5 * failures["goodput_before_mbps"]
+    freed = sum(n for place, n in outcome["drops_by_place"].items() if place.endswith(":watchdog"))
+    assert failures["queues_freed"] > 0 and freed == failures["packets_freed"] > 0
+    assert outcome["drops_by_place"]["unexplained"] == 0, outcome["drops_by_place"]
 
 
 def test_with_hook_flows_moved_it_never_forms(tools):

@@ -154,17 +154,19 @@ def result_of(goodput):
 
 
 def test_a_standstill_after_a_failure_is_a_deadlock():
-    # Steps of 50 ms: a dip of two steps, then a second failure with a standstill of 300 ms, then traffic again.
-    goodput = [100] * 20 + [50, 0, 0] + [100] * 17 + [10] + [0] * 6 + [100] * 13
-    figures = failures.figures(events(1010, 1200, 2010, 2200), result_of(goodput), {"sw": {"flows": [{}], "moved": "7"}})
-    assert figures["stuck_ms"] == [100, 300]
+    # Steps of 50 ms: a dip of one step, then a second failure with a standstill of 300 ms, then traffic again.
+    goodput = [100] * 20 + [50, 0] + [100] * 18 + [10] + [0] * 6 + [100] * 13
+    figures = failures.figures(events(1010, 1200, 2010, 2200), result_of(goodput), {"sw": {"flows": [{}], "moved": "7"}},
+                               {"sw": {"queues": [{"deadlocks": "2", "discarded": "30"}]}})
+    assert figures["stuck_ms"] == [50, 300]
     assert (figures["times"], figures["deadlocks"]) == (2, 1)
     assert (figures["goodput_before_mbps"], figures["goodput_end_mbps"]) == (100, 100)
     assert (figures["hook_flows"], figures["hook_packets"]) == (1, 7)
+    assert (figures["queues_freed"], figures["packets_freed"]) == (2, 30)
 
 
 def test_a_standstill_that_never_ends_lasts_to_the_end():
-    figures = failures.figures(events(1010, 1200), result_of([100] * 20 + [0] * 60), {})
+    figures = failures.figures(events(1010, 1200), result_of([100] * 20 + [0] * 60), {}, {})
     assert figures["stuck_ms"] == [3000]
     assert figures["goodput_end_mbps"] == 0
 

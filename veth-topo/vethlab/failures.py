@@ -14,7 +14,7 @@ _DRAIN_S = 0.2
 
 _STEP_MS = 50       # of the endpoint's series
 STUCK_SHARE = 0.01  # of the goodput before the first failure: less than that is a standstill
-STUCK_MS = 150      # a standstill of this length is a deadlock; a detour alone takes some 20 ms
+STUCK_MS = 100      # a standstill of this length is a deadlock; a detour alone takes some 20 ms
 
 
 @dataclass
@@ -103,8 +103,10 @@ def _mean(steps):
     return round(sum(mbps for _, mbps in steps) / len(steps), 3) if steps else 0
 
 
-def figures(events, result, hook_flows):
-    """What each failure did to the goodput (steps of 50 ms). `hook_flows`: switch -> `show pfc hook-flows`."""
+def figures(events, result, hook_flows, watchdogs):
+    """What each failure did to the goodput (steps of 50 ms). `hook_flows`: switch -> `show pfc hook-flows`;
+    `watchdogs`: switch -> `show pfc-watchdog`."""
+    dogs = [q for reply in watchdogs.values() for q in reply.get("queues", [])]
     steps = [(p["t_ms"], p["goodput_mbps"]) for p in result.get("series", [])]
     downs = [(e.ns - result["start_ns"]) / 1e6 for e in events if e.down]
     before = _mean([s for s in steps if s[0] <= downs[0]][2:]) if downs else 0
@@ -118,6 +120,8 @@ def figures(events, result, hook_flows):
         "stuck_ms": stuck,
         "goodput_before_mbps": before,
         "goodput_end_mbps": _mean(steps[-10:]),
+        "queues_freed": sum(int(q["deadlocks"]) for q in dogs),
+        "packets_freed": sum(int(q["discarded"]) for q in dogs),
         "hook_flows": sum(len(reply.get("flows", [])) for reply in hook_flows.values()),
         "hook_packets": sum(int(reply.get("moved", 0)) for reply in hook_flows.values()),
     }

@@ -66,6 +66,8 @@ _FAILURE_ROWS = [
     ("  longest standstill", lambda f: milliseconds(max(f["stuck_ms"], default=0))),
     ("goodput before them", lambda f: f"{f['goodput_before_mbps']:.1f} Mbit/s"),
     ("  in the last 0.5 s", lambda f: f"{f['goodput_end_mbps']:.1f} Mbit/s"),
+    ("queues freed by a watchdog", lambda f: _count(f["queues_freed"])),
+    ("  packets dropped for it", lambda f: _count(f["packets_freed"])),
     ("hook flows", lambda f: _count(f["hook_flows"])),
     ("  packets moved", lambda f: _count(f["hook_packets"])),
 ]

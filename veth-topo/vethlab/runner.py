@@ -153,9 +153,13 @@ class LabRun:
         return {s.name: self.daemons[s.name].ctl_running("show", "pfc", "hook-flows")
                 for s in self.topology.switches if s.groups}
 
+    def _watchdogs(self):
+        return {name: d.ctl_running("show", "pfc-watchdog") for name, d in self.daemons.items()}
+
     def _snapshot(self):
         ecn = self._ecn()
-        return counters.take(self.topology, self.namespaces, ecn), ecn
+        drops = {name: d.ctl_running("show", "packet-drop") for name, d in self.daemons.items()}
+        return counters.take(self.topology, self.namespaces, ecn, drops), ecn
 
     def _watch(self, progress):
         """Until the traffic ends: checks that everybody lives, and follows the marks."""
@@ -187,7 +191,7 @@ class LabRun:
                                self.topology.duration_s)
         built = outcome.build(self.topology, self._seed, result, last.since(first), ecn, pfc, queue)
         if self.topology.failure:
-            built["failures"] = failures.figures(self.failures.events, result, self._hook_flows())
+            built["failures"] = failures.figures(self.failures.events, result, self._hook_flows(), self._watchdogs())
         switch = next(s for s in self.topology.switches if s.name == point.switch)
         table = switch.queues.get(str(point.tc), {})
         return Measured(built, start_ns=queue[0].t_ns if queue else 0, queue=queue, marks=marks,
