@@ -23,11 +23,16 @@ constexpr __u64 ll_pause::* kPauseMembers[] = {
 constexpr __u64 ll_watchdog::* kWatchdogMembers[] = {&ll_watchdog::discard_until_ns, &ll_watchdog::discarded,
                                                      &ll_watchdog::off};
 
+// Packets in the queues of these TCs (bit by bit).
 std::uint64_t waiting(const std::vector<net::QdiscInfo>& qdiscs,
-                      const std::map<std::uint32_t, PortInfo>& ports, unsigned tc) {
+                      const std::map<std::uint32_t, PortInfo>& ports, unsigned tcs) {
   std::uint64_t packets = 0;
-  for (const auto& [slot, port] : ports)
-    if (const auto* leaf = net::find_leaf(qdiscs, port.ifindex, tc)) packets += leaf->backlog_packets;
+  for (const auto& [slot, port] : ports) {
+    for (unsigned tc = 0; tc < kTcs; ++tc) {
+      const auto* leaf = (tcs >> tc & 1) != 0 ? net::find_leaf(qdiscs, port.ifindex, tc) : nullptr;
+      if (leaf) packets += leaf->backlog_packets;
+    }
+  }
   return packets;
 }
 
@@ -197,7 +202,7 @@ void PfcService::heal() {
   const auto list = net::list_qdiscs(netlink_);
   if (!list) return spdlog::error("{}", list.error());
   for (const std::uint32_t row : still) {
-    if (waiting(*list, ports_, row % kTcs) > 0) continue;
+    if (waiting(*list, ports_, 1U << row % kTcs | moved_tcs_) > 0) continue;
     mmu_.at(row, &ll_mmu::bytes).fetch_sub(standing_[row], std::memory_order_relaxed);
     mmu_.at(row, &ll_mmu::xoff).store(0, std::memory_order_relaxed);
     healed_++;
