@@ -34,18 +34,6 @@ std::optional<std::string> check_watchdog(const WatchdogConfig& config) {
   return std::nullopt;
 }
 
-std::expected<WatchdogConfig, std::string> with_detection(WatchdogConfig config, std::uint32_t detection_ms) {
-  config.detection_ms = detection_ms;
-  if (auto fault = check_watchdog(config)) return std::unexpected(*std::move(fault));
-  return config;
-}
-
-std::expected<WatchdogConfig, std::string> with_poll(WatchdogConfig config, std::uint32_t poll_ms) {
-  config.poll_ms = poll_ms;
-  if (auto fault = check_watchdog(config)) return std::unexpected(*std::move(fault));
-  return config;
-}
-
 std::string_view to_string(WatchdogAction action) {
   switch (action) {
     case WatchdogAction::Drop:

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,11 +37,6 @@ struct WatchdogConfig {
 
 // Message of the first fault; names the value and what is allowed.
 std::optional<std::string> check_watchdog(const WatchdogConfig& config);
-
-// One setting changed, for commands that set one at a time: the configuration with it, or the message.
-// Whichever of the two comes last, a poll longer than the detection time is refused.
-std::expected<WatchdogConfig, std::string> with_detection(WatchdogConfig config, std::uint32_t detection_ms);
-std::expected<WatchdogConfig, std::string> with_poll(WatchdogConfig config, std::uint32_t poll_ms);
 
 std::string_view to_string(WatchdogAction action);
 std::string_view to_string(RecoveryMode mode);

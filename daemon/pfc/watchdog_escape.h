@@ -32,9 +32,6 @@ class Escape {
   // A port that is no longer managed is given nothing back.
   void remove_port(const std::string& port);
 
-  // What is in force on a port that is configured with `mask`.
-  TcMask in_force(TcMask mask) const { return on_ ? TcMask{0} : mask; }
-
   const std::map<std::string, TcMask>& kept() const { return kept_; }
 
   // A few lines of ASCII; parse_escape(e.to_text()) == e.

@@ -162,11 +162,28 @@ TEST(ConfigErrors, Words) {
   });
 }
 
+// Whichever of the two a port sets against the common defaults.
+TEST(ConfigErrors, PollLongerThanDetectionInEitherOrder) {
+  const std::string port = "[[port]]\nname = \"a\"\n";
+  const std::string message =
+      ": PFC watchdog poll interval 400 ms is longer than its detection time 300 ms: a deadlock would be "
+      "seen "
+      "late, must be at most as long (see ";
+  EXPECT_EQ(errors("[watchdog]\ndetection_ms = 300\n" + port + "watchdog = { poll_ms = 400 }\n"),
+            std::vector<std::string>{"f:5:24: port.a.watchdog.poll_ms" + message +
+                                     "watchdog.detection_ms at line 2)"});
+  EXPECT_EQ(errors("[watchdog]\npoll_ms = 400\ndetection_ms = 500\n" + port +
+                   "watchdog = { detection_ms = 300 }\n"),
+            std::vector<std::string>{"f:6:29: port.a.watchdog.detection_ms" + message +
+                                     "watchdog.poll_ms at line 2)"});
+}
+
 TEST(ConfigErrors, UnknownKeys) {
   expect_each({
       {"instnce = \"a\"", "f:1:1: unknown key 'instnce' at the top level; did you mean 'instance'?"},
       {"foo = 1",
-       "f:1:1: unknown key 'foo' at the top level; known keys: instance, cell_bytes, api, maps, queue, watchdog, pfc_alarm, port, port_group, hook_flow"},
+       "f:1:1: unknown key 'foo' at the top level; known keys: instance, cell_bytes, api, maps, queue, "
+       "watchdog, pfc_alarm, port, port_group, hook_flow"},
       {"[ports]", "f:1:2: unknown key 'ports' at the top level; did you mean 'port'?"},
       {"[api]\n  sokcet = 1", "f:2:3: unknown key 'sokcet' in api; did you mean 'socket'?"},
       {"[queue.3]\necn = { kmim = 1 }", "f:2:9: unknown key 'kmim' in queue.3.ecn; did you mean 'kmin'?"},
@@ -183,7 +200,8 @@ TEST(ConfigErrors, UnknownKeys) {
       {"[maps]\ndscp_dscp = { -1 = 0 }",
        "f:2:15: unknown key '-1' in maps.dscp_dscp; allowed: 0 to 63 (a DSCP)"},
       {"\"a\\nb\" = 1",
-       "f:1:1: unknown key 'a?b' at the top level; known keys: instance, cell_bytes, api, maps, queue, watchdog, pfc_alarm, port, port_group, hook_flow"},
+       "f:1:1: unknown key 'a?b' at the top level; known keys: instance, cell_bytes, api, maps, queue, "
+       "watchdog, pfc_alarm, port, port_group, hook_flow"},
       {"[queue.3]\n\"\" = 1",
        "f:2:1: unknown key '' in queue.3; known keys: lossless, schedule, group, weight, limit, ecn, pfc"},
   });

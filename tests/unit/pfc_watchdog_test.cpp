@@ -597,19 +597,15 @@ TEST(WatchdogSettings, Ranges) {
   EXPECT_NE(fault(&WatchdogConfig::window_ms, 999), "");
 }
 
-TEST(WatchdogSettings, PollLongerThanDetectionIsRefusedInEitherOrder) {
-  const std::string message =
-      "PFC watchdog poll interval 400 ms is longer than its detection time 300 ms: a deadlock would be seen "
-      "late, "
-      "must be at most as long";
+TEST(WatchdogSettings, PollLongerThanDetectionIsRefused) {
   WatchdogConfig config;
-  config.on = true;
   config.detection_ms = 300;
-  EXPECT_EQ(with_poll(config, 400).error(), message);
-  config.detection_ms = 400;
-  config = *with_poll(config, 400);
-  EXPECT_EQ(with_detection(config, 300).error(), message);
-  EXPECT_EQ(with_detection(config, 5000)->detection_ms, 5000U);
+  config.poll_ms = 300;
+  EXPECT_FALSE(check_watchdog(config));
+  config.poll_ms = 400;
+  EXPECT_EQ(check_watchdog(config),
+            "PFC watchdog poll interval 400 ms is longer than its detection time 300 ms: a deadlock would be "
+            "seen late, must be at most as long");
 }
 
 TEST(WatchdogSettings, Names) {
