@@ -48,6 +48,8 @@ static __always_inline void ll_tell_pause(__u32 slot, __u8 classes, const struct
 	e->sent = 0;
 	for (__u32 tc = 0; tc < LL_TCS; tc++)
 		e->time[tc] = f->time[tc];
+	e->cpu = bpf_get_smp_processor_id();
+	e->reserved = 0;
 	bpf_ringbuf_submit(e, 0);
 }
 

@@ -89,7 +89,8 @@ static __always_inline int mark(struct __sk_buff *skb, __u32 row, __u32 tc, cons
 			stats->no_depth += segments;
 		return LL_TCX_NEXT;
 	}
-	ll_mmu_egress(row, depth + skb->wire_len);
+	if (ll_mmu_egress(row, depth + skb->wire_len) == LL_TCX_DROP)
+		return LL_TCX_DROP;
 	if (!(w->flags & LL_WRED_ON) || !selected(w, row, depth))
 		return LL_TCX_NEXT;
 	return apply(skb, w, h, stats, segments);
@@ -119,6 +120,5 @@ int ll_port_egress(struct __sk_buff *skb)
 	tc = egress_tc(skb, port, &h);
 	if (mark(skb, LL_ROW(port->slot, tc), tc, &h) == LL_TCX_DROP)
 		return LL_TCX_DROP;
-	ll_mmu_enter(skb, tc);
-	return LL_TCX_NEXT;
+	return ll_mmu_enter(skb, tc);
 }

@@ -25,13 +25,15 @@ struct Key {
   bool (*used)(const T&) = nullptr;  // whether the key has a meaning now; nullptr: always
 };
 
-// The rows of Config (its plain keys), ApiConfig, PortConfig, QueueConfig, EcnConfig and PfcConfig.
+// The rows of Config (its plain keys), ApiConfig, BufferConfig, PortConfig, QueueConfig, EcnConfig and PfcConfig.
 template <class T>
 std::span<const Key<T>> keys();
 template <>
 std::span<const Key<Config>> keys();
 template <>
 std::span<const Key<ApiConfig>> keys();
+template <>
+std::span<const Key<BufferConfig>> keys();
 template <>
 std::span<const Key<PortConfig>> keys();
 template <>
@@ -57,7 +59,7 @@ std::span<const MapKey> map_keys();
 std::string allowed(const MapKey& key);
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 4> kTopTables{"api", "maps", "queue", "port"};
+inline constexpr std::array<std::string_view, 5> kTopTables{"api", "buffer", "maps", "queue", "port"};
 inline constexpr std::array<std::string_view, 2> kPortTables{"maps", "queue"};
 inline constexpr std::array<std::string_view, 2> kQueueTables{"ecn", "pfc"};
 
@@ -75,6 +77,8 @@ struct ThresholdFault {
   std::string message;
 };
 std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes);
-std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue);
+std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue, const BufferConfig& buffer);
+// `alpha` of the queue itself.
+std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const BufferConfig& buffer);
 
 }  // namespace lossless

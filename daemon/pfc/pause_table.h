@@ -36,7 +36,11 @@ class PauseTable {
  public:
   // Whether the datapath holds the peer of a row (LL_ROW) stopped now.
   using IsOff = std::function<bool(std::uint32_t row)>;
-  explicit PauseTable(IsOff is_off) : is_off_(std::move(is_off)) {}
+  // Asked before a stopped peer is stopped for longer: true when the level is low enough by now, and the row says
+  // so already.
+  using LetGoOn = std::function<bool(std::uint32_t row, const Plan& plan)>;
+  explicit PauseTable(IsOff is_off, LetGoOn let_go_on = {})
+      : is_off_(std::move(is_off)), let_go_on_(std::move(let_go_on)) {}
 
   // A port is there or changed. A gate that `pauses` (what an earlier daemon left) shows closed is taken
   // over, and so is a peer that is stopped.
@@ -75,8 +79,10 @@ class PauseTable {
   static void open(Port& port, unsigned tc, Nanos now, Actions& out);
   void open_all(Port& port, Nanos now, Actions& out);
   static void stop_peer(Port& port, unsigned tc, Nanos now, Actions& out);
+  void refresh(Port& port, unsigned tc, Nanos now, Actions& out);
 
   IsOff is_off_;
+  LetGoOn let_go_on_;
   std::map<std::uint32_t, Port> ports_;
 };
 

@@ -19,6 +19,7 @@ struct PortInfo {
   Mac mac{};
   std::array<std::optional<Plan>, kTcs> plans;  // of the TCs with PFC
   std::array<std::uint32_t, kTcs> limits{};     // bytes, of the queues
+  std::array<std::uint32_t, kTcs> guaranteed{};  // bytes, of the ingress view
   bool operator==(const PortInfo&) const = default;
 };
 
@@ -32,6 +33,8 @@ class PortSink {
   virtual void remove_port(std::uint32_t slot) = 0;
   // Its rows start anew.
   virtual void clear_port(std::uint32_t slot) = 0;
+  // Sizes of the pools.
+  virtual void set_buffer(const BufferConfig& buffer) = 0;
 };
 
 }  // namespace lossless::pfc

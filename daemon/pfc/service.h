@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "daemon/net/qdisc_io.h"
+#include "daemon/pfc/buffer_model_io.h"
 #include "daemon/pfc/port.h"
 #include "daemon/pfc/thread_io.h"
 #include "loader/datapath_io.h"
@@ -23,27 +23,30 @@ class PfcService final : public PortSink {
   void remove_port(std::uint32_t slot) override;
   void clear_port(std::uint32_t slot) override;
 
-  // Call every few hundredths of a second. A counter that stood still since the last call while every queue
-  // of its TC is empty has drifted: it becomes 0. `qdiscs` is asked only when a counter stood still.
-  void heal(const std::function<Result<std::vector<net::QdiscInfo>>()>& qdiscs);
-  // Highest levels start from now. `slot` of the port.
-  void clear_watermarks(std::uint32_t slot);
+  void set_buffer(const BufferConfig& buffer) override { buffer_.set_sizes(buffer); }
+
+  // Opens gates that are closed although no row says so: of a datapath whose maps were replaced. Call at the
+  // start, when the ports are there.
+  Status open_unknown_gates(net::Netlink& netlink, const Maps& maps) const;
+
+  // See BufferModel.
+  void heal(const BufferModel::ListQdiscs& qdiscs) { buffer_.heal(ports_, qdiscs); }
 
   const PortInfo* port(std::uint32_t slot) const;
-  const SharedArray<ll_mmu>& mmu() const { return mmu_; }
+  BufferModel& buffer() { return buffer_; }
+  const SharedArray<ll_mmu>& mmu() const { return buffer_.rows(); }
+  const SharedArray<ll_pool>& pools() const { return buffer_.pools(); }
   const SharedArray<ll_pause>& pause() const { return pause_; }
   const PauseThread& thread() const { return *thread_; }
-  std::uint64_t healed() const { return healed_; }
+  std::uint64_t healed() const { return buffer_.healed(); }
 
  private:
-  PfcService(SharedArray<ll_mmu> mmu, SharedArray<ll_pause> pause)
-      : mmu_(std::move(mmu)), pause_(std::move(pause)) {}
+  PfcService(BufferModel buffer, SharedArray<ll_pause> pause)
+      : buffer_(std::move(buffer)), pause_(std::move(pause)) {}
 
-  SharedArray<ll_mmu> mmu_;
+  BufferModel buffer_;
   SharedArray<ll_pause> pause_;
   std::map<std::uint32_t, PortInfo> ports_;
-  std::map<std::uint32_t, std::uint64_t> standing_;  // rows that held something at the last look
-  std::uint64_t healed_ = 0;
   std::unique_ptr<PauseThread> thread_;  // last: it uses the arrays
 };
 

@@ -118,6 +118,7 @@ Status PortService::configure(const Config& config) {
     ports_.push_back(std::move(port));
   }
   running_ = config;
+  pfc_.set_buffer(config.buffer);
   if (auto dropped = drop_strangers(*links); !dropped) return dropped;
   return reconcile();
 }
@@ -219,10 +220,12 @@ Result<pfc::PortInfo> PortService::plan_pfc(const Port& port) const {
   const pfc::PortFacts facts{.rate_bps = port.config.rate_bps,
                              .mtu = port.link.mtu,
                              .ports = static_cast<unsigned>(ports_.size()),
-                             .mac = port.link.address};
+                             .mac = port.link.address,
+                             .buffer = running_.buffer};
   for (unsigned tc = 0; tc < kTcs; ++tc) {
     const QueueConfig& queue = port.config.queues[tc];
     info.limits[tc] = queue.limit_bytes;
+    info.guaranteed[tc] = queue.guaranteed_bytes;
     if (!queue.pfc) continue;
     auto plan = pfc::plan_pfc(queue, facts);
     if (!plan) return fail("PFC of TC " + std::to_string(tc) + ": " + plan.error());
@@ -235,7 +238,7 @@ Result<pfc::PortInfo> PortService::plan_pfc(const Port& port) const {
 Status PortService::write_pfc(Port& port, const pfc::PortInfo& info) {
   pfc_.set_port(info);
   for (unsigned tc = 0; tc < kTcs; ++tc) {
-    const ll_pfc row = pfc::make_pfc_row(info.plans[tc], info.mac);
+    const ll_pfc row = pfc::make_pfc_row(port.config.queues[tc], info.plans[tc], info.mac);
     if (same(port.pfc[tc], row)) continue;
     if (auto ok = maps().pfc.set(LL_ROW(port.slot, tc), row); !ok) return ok;
     port.pfc[tc] = row;

@@ -210,6 +210,23 @@ QueueConfig lossless_queue(std::uint32_t limit, const PfcConfig& pfc = {}) {
   return queue;
 }
 
+// The shared pool has room again, though nothing of this port has moved.
+TEST_F(PauseTableTest, ARefreshBecomesXonWhenTheThresholdHasRisen) {
+  bool low = false;
+  PauseTable table([](std::uint32_t) { return true; }, [&](std::uint32_t, const Plan&) { return low; });
+  Actions out;
+  table.set_port(port(), {}, kStart, out);
+  out.clear();
+  table.on_event(level(LL_EVENT_XOFF, kStart), kStart, out);
+  table.on_timer(kStart + 6'000'000, out);
+  EXPECT_EQ(out, Actions{xoff()});
+  out.clear();
+  low = true;
+  table.on_timer(kStart + 12'000'000, out);
+  EXPECT_EQ(out, Actions{xon()});
+  EXPECT_EQ(table.next_deadline(), kNever);
+}
+
 TEST(PfcPlan, DefaultsFillTheLimit) {
   const auto plan =
       plan_pfc(lossless_queue(1'000'000), {.rate_bps = kRate, .mtu = 1500, .ports = 5, .mac = {}});
@@ -267,12 +284,12 @@ TEST(PfcPlan, EcnBeginsBeforePfc) {
 }
 
 TEST(PfcPlan, RowOfNoPlanIsOff) {
-  EXPECT_EQ(make_pfc_row(std::nullopt, {}).on, 0);
+  EXPECT_EQ(make_pfc_row({}, std::nullopt, {}).on, 0);
   const auto plan =
       plan_pfc(lossless_queue(1'000'000), {.rate_bps = kRate, .mtu = 1500, .ports = 2, .mac = {}});
-  const ll_pfc row = make_pfc_row(*plan, {2, 0, 0, 0, 0, 9});
+  const ll_pfc row = make_pfc_row(lossless_queue(1'000'000), *plan, {2, 0, 0, 0, 0, 9});
   EXPECT_EQ(row.on, 1);
-  EXPECT_EQ(row.limit, 1'000'000U);
+  EXPECT_EQ(row.xoff + row.headroom, 1'000'000U);
   EXPECT_EQ(row.mac[5], 9);
   EXPECT_LT(row.refresh_ns, plan->pause_ns);
   EXPECT_GT(row.refresh_ns, plan->pause_ns / 2) << "the daemon comes first";
