@@ -260,8 +260,24 @@ static __always_inline int ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
 }
 
 /*
- * The egress view: depth that the packet makes, and whether it may. A lossy queue may be held to a share of what
- * is free of the shared pool; its own limit is the leaf's.
+ * Whether the deadlock watchdog has a TC's packets dropped; counts them. A drop with nobody to watch it ends
+ * by itself.
+ */
+static __always_inline int ll_discards(__u32 row, __u32 packets)
+{
+	struct ll_watchdog *w = bpf_map_lookup_elem(&watchdog, &row);
+
+	if (LL_LIKELY(!w || !LL_READ_ONCE(w->discard_until_ns)))
+		return 0;
+	if (bpf_ktime_get_ns() > LL_READ_ONCE(w->discard_until_ns))
+		return 0;
+	__sync_fetch_and_add(&w->discarded, packets);
+	return 1;
+}
+
+/*
+ * The egress view: depth that the packet makes, and whether it may. A lossy queue may be held to a share of
+ * what is free of the shared pool; its own limit is the leaf's.
  */
 static __always_inline int ll_mmu_egress(__u32 row, __u64 depth)
 {
@@ -273,7 +289,8 @@ static __always_inline int ll_mmu_egress(__u32 row, __u64 depth)
 		return LL_TCX_NEXT;
 	if (LL_UNLIKELY(p->egress_alpha)) {
 		shared = ll_pool_of(LL_POOL_SHARED);
-		if (shared && depth > ll_alpha_share(p->egress_alpha, shared->size, LL_READ_ONCE(shared->used))) {
+		if (shared &&
+		    depth > ll_alpha_share(p->egress_alpha, shared->size, LL_READ_ONCE(shared->used))) {
 			ll_refuse(m);
 			return LL_TCX_DROP;
 		}

@@ -89,7 +89,8 @@ int main(int argc, char** argv) {
     const auto opened = lossless::pfc::open_abandoned_gates(config->instance);
     return opened ? kOk : refuse(opened.error());
   }
-  // Before any thread is there. Without it a gate that is closed when we die stays closed until the next start.
+  // Before any thread is there. Without it a gate that is closed when we die stays closed until the next
+  // start.
   const auto guard = lossless::start_guard(config->instance);
   if (!guard) spdlog::warn("{}; goes on without", guard.error());
   if (auto ran = lossless::run_daemon(*config, options.config_file); !ran) return refuse(ran.error());

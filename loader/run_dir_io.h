@@ -15,8 +15,8 @@ std::string run_dir(const std::string& instance);
 // Held as long as it lives.
 class InstanceLock {
  public:
-  // Creates the folder too. Waits for half a second, since a guard (daemon/guard_io.h) holds it for moments. The
-  // error names the process that holds the lock.
+  // Creates the folder too. Waits for half a second, since a guard (daemon/guard_io.h) holds it for moments.
+  // The error names the process that holds the lock.
   static Result<InstanceLock> take(const std::string& instance);
   // The lock of an instance that no daemon runs; nothing when one does, or when there is no such instance.
   static std::optional<InstanceLock> take_abandoned(const std::string& instance);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Bins of a latency histogram in microseconds, log-linear: exact below 64, then 32 bins in each doubling, so no
- * bin is wider than 1/32 of what is in it. LL_LATENCY_BINS of them reach to 32 ms. Pure.
+ * Bins of a latency histogram in microseconds, log-linear: exact below 64, then 32 bins in each doubling, so
+ * no bin is wider than 1/32 of what is in it. LL_LATENCY_BINS of them reach to 32 ms. Pure.
  */
 #ifndef LOSSLESS_STAGES_LATENCY_H
 #define LOSSLESS_STAGES_LATENCY_H

@@ -20,7 +20,8 @@ ll_inline __u64 ll_shared_part(__u64 level, __u64 guaranteed)
 	return level - ll_guaranteed_part(level, guaranteed);
 }
 
-/* alpha x (what is free of a pool of `size` bytes, < 2^53); `alpha` as in the maps: 2^(alpha - LL_ALPHA_ONE). */
+/* alpha x (what is free of a pool of `size` bytes, < 2^53); `alpha` as in the maps: 2^(alpha - LL_ALPHA_ONE).
+ */
 ll_inline __u64 ll_alpha_share(__u8 alpha, __u64 size, __u64 used)
 {
 	__u64 free = size > used ? size - used : 0;

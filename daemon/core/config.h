@@ -12,6 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/pfc/alarm_config.h"
+#include "daemon/pfc/watchdog_config.h"
+
 namespace lossless {
 
 inline constexpr unsigned kTcs = 8;
@@ -50,7 +53,8 @@ struct QueueConfig {
   std::optional<EcnConfig> ecn;
   std::optional<PfcConfig> pfc = std::nullopt;  // only of a lossless queue
   std::uint32_t guaranteed_bytes = 0;           // of each ingress port, beside the shared pool
-  unsigned alpha = 0;  // of a lossy queue: depth at most this share of the free shared pool; 0: the limit alone
+  unsigned alpha =
+      0;  // of a lossy queue: depth at most this share of the free shared pool; 0: the limit alone
   bool operator==(const QueueConfig&) const = default;
 };
 
@@ -69,6 +73,8 @@ struct PortConfig {
   unsigned priority = 0;  // dot1p of packets that carry nothing to trust
   PriorityMaps maps;
   std::array<QueueConfig, kTcs> queues;
+  pfc::WatchdogConfig watchdog;  // of each TC with PFC
+  pfc::PfcAlarmConfig pfc_alarm;
   bool operator==(const PortConfig&) const = default;
 };
 
@@ -132,8 +138,8 @@ std::string to_toml(const Config& config);
 // Checks the order kmin < kmax < limit and the ranges. Returns the message of the first fault.
 std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_bytes);
 
-// Checks what can be told without the port: guaranteed < xoff, xon_offset < xoff < limit, kmax < xoff, lossless,
-// and whether there is a pool for alpha. Returns the message of the first fault.
+// Checks what can be told without the port: guaranteed < xoff, xon_offset < xoff < limit, kmax < xoff,
+// lossless, and whether there is a pool for alpha. Returns the message of the first fault.
 std::optional<std::string> check_pfc(const QueueConfig& queue, const BufferConfig& buffer);
 
 // One difference between two configurations: a dotted path (port.eth0.queue.3.ecn.kmin,

@@ -25,7 +25,7 @@ struct Key {
   bool (*used)(const T&) = nullptr;  // whether the key has a meaning now; nullptr: always
 };
 
-// The rows of Config (its plain keys), ApiConfig, BufferConfig, PortConfig, QueueConfig, EcnConfig and PfcConfig.
+// The rows of Config (its plain keys) and of the tables below it.
 template <class T>
 std::span<const Key<T>> keys();
 template <>
@@ -42,6 +42,10 @@ template <>
 std::span<const Key<EcnConfig>> keys();
 template <>
 std::span<const Key<PfcConfig>> keys();
+template <>
+std::span<const Key<pfc::WatchdogConfig>> keys();
+template <>
+std::span<const Key<pfc::PfcAlarmConfig>> keys();
 
 // One table of PriorityMaps: `size` entries of 0 to `max`. A list is written in full, the others as
 // { FROM = TO } with only what differs from the default.
@@ -59,8 +63,9 @@ std::span<const MapKey> map_keys();
 std::string allowed(const MapKey& key);
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 5> kTopTables{"api", "buffer", "maps", "queue", "port"};
-inline constexpr std::array<std::string_view, 2> kPortTables{"maps", "queue"};
+inline constexpr std::array<std::string_view, 7> kTopTables{"api",      "buffer",    "maps", "queue",
+                                                            "watchdog", "pfc_alarm", "port"};
+inline constexpr std::array<std::string_view, 4> kPortTables{"maps", "queue", "watchdog", "pfc_alarm"};
 inline constexpr std::array<std::string_view, 2> kQueueTables{"ecn", "pfc"};
 
 // A key for documentation: queue.TC.ecn.kmin, and what it may hold.
@@ -80,5 +85,7 @@ std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t
 std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue, const BufferConfig& buffer);
 // `alpha` of the queue itself.
 std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const BufferConfig& buffer);
+std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);
+std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
 
 }  // namespace lossless

@@ -43,7 +43,8 @@ class GateMessage {
     attribute(TCA_TBF_PARMS, opt);
     if (spec.rate > UINT32_MAX) attribute(TCA_TBF_RATE64, spec.rate);
     attribute(TCA_TBF_BURST, spec.burst);
-    patch<rtattr>(options, [&](rtattr& nest) { nest.rta_len = static_cast<unsigned short>(length_ - options); });
+    patch<rtattr>(options,
+                  [&](rtattr& nest) { nest.rta_len = static_cast<unsigned short>(length_ - options); });
     patch<nlmsghdr>(0, [&](nlmsghdr& all) { all.nlmsg_len = static_cast<std::uint32_t>(length_); });
   }
   const void* data() const { return bytes_.data(); }
@@ -98,7 +99,8 @@ Result<GateSocket> GateSocket::open() {
   return GateSocket(std::move(fd));
 }
 
-// rtnetlink works in the sender's context: the change is made, or its refusal is in our queue, when send returns.
+// rtnetlink works in the sender's context: the change is made, or its refusal is in our queue, when send
+// returns.
 int GateSocket::set(int ifindex, unsigned tc, const GateSpec& spec) {
   const GateMessage message(ifindex, tc, spec);
   if (send(fd_.get(), message.data(), message.size(), 0) < 0) return errno;

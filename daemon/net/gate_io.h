@@ -26,9 +26,9 @@ std::uint32_t scheduler_ticks(std::uint64_t bytes, std::uint64_t rate);
 class GateSocket {
  public:
   static Result<GateSocket> open();
-  // The gate of a TC is as `spec` says when this returns. 0, or the kernel's errno. Closed, nothing leaves the
-  // queue but one frame at most; don't close a closed gate, since each change lets a frame out. Opened, what waits
-  // goes on with the next frame that is sent out of the port.
+  // The gate of a TC is as `spec` says when this returns. 0, or the kernel's errno. Closed, nothing leaves
+  // the queue but one frame at most; don't close a closed gate, since each change lets a frame out. Opened,
+  // what waits goes on with the next frame that is sent out of the port.
   int set(int ifindex, unsigned tc, const GateSpec& spec);
 
  private:

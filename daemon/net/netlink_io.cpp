@@ -150,7 +150,8 @@ Status Netlink::ignore_gate_events() {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kHandle),
   };
   for (unsigned tc = 0; tc < LL_TCS; ++tc)
-    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(LL_LEAF_HANDLE(tc)), static_cast<std::uint8_t>(LL_TCS - tc), 0));
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(LL_LEAF_HANDLE(tc)),
+                            static_cast<std::uint8_t>(LL_TCS - tc), 0));
   code.push_back(BPF_STMT(BPF_RET | BPF_K, UINT32_MAX));
   code.push_back(BPF_STMT(BPF_RET | BPF_K, 0));
   code[1].jf = LL_TCS + 1;

@@ -44,9 +44,11 @@ bool is_foreign(const QdiscInfo& root);
 // set before) only the differences are sent. Queued packets stay.
 Status apply_tree(Netlink& netlink, int ifindex, const port::QueueTree& tree,
                   const std::optional<port::QueueTree>& applied);
-// Opens the gate of a TC. What waits goes on with the next frame that is sent out of the port, whichever it is.
-// The PFC thread's own way to open and close is net/gate_io.
+// Opens the gate of a TC. What waits goes on with the next frame that is sent out of the port, whichever it
+// is. The PFC thread's own way to open and close is net/gate_io.
 Status open_gate(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes);
+// Throws away what waits in the queue of a TC. The gate stays as it is, and so do the counters.
+Status empty_leaf(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes);
 
 // Removes our tree; a port without it is left alone.
 Status remove_tree(Netlink& netlink, int ifindex);

@@ -10,13 +10,13 @@
 namespace lossless::pfc {
 namespace {
 
-constexpr unsigned kMaxInterval = 32;  // calls
+constexpr unsigned kMaxInterval = 8;  // calls
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
-constexpr __u64 ll_mmu::* kMembers[] = {
-    &ll_mmu::bytes, &ll_mmu::headroom, &ll_mmu::peak,       &ll_mmu::headroom_peak, &ll_mmu::egress_peak,
-    &ll_mmu::xoff,  &ll_mmu::xoff_ns,  &ll_mmu::over_limit, &ll_mmu::dropped,       &ll_mmu::tx_xoff,
-    &ll_mmu::tx_xon};
+constexpr __u64 ll_mmu::* kMembers[] = {&ll_mmu::bytes,         &ll_mmu::headroom,    &ll_mmu::peak,
+                                        &ll_mmu::headroom_peak, &ll_mmu::egress_peak, &ll_mmu::xoff,
+                                        &ll_mmu::xoff_ns,       &ll_mmu::over_limit,  &ll_mmu::dropped,
+                                        &ll_mmu::tx_xoff,       &ll_mmu::tx_xon};
 
 std::uint64_t waiting(const std::vector<net::QdiscInfo>& qdiscs,
                       const std::map<std::uint32_t, PortInfo>& ports, unsigned tc) {
@@ -28,7 +28,7 @@ std::uint64_t waiting(const std::vector<net::QdiscInfo>& qdiscs,
 
 std::uint64_t guaranteed_of(const std::map<std::uint32_t, PortInfo>& ports, std::uint32_t row) {
   const auto at = ports.find(row / LL_TCS);
-  return at == ports.end() ? 0 : at->second.guaranteed[row % LL_TCS];
+  return at == ports.end() ? 0 : at->second.buffer[row % LL_TCS].guaranteed_bytes;
 }
 
 }  // namespace
@@ -89,7 +89,8 @@ BufferModel::Levels BufferModel::read_levels(const std::map<std::uint32_t, PortI
   for (const auto& [slot, port] : ports) {
     for (unsigned tc = 0; tc < kTcs; ++tc) {
       const std::uint32_t row = LL_ROW(slot, tc);
-      const Level level{.bytes = rows_.get(row, &ll_mmu::bytes), .headroom = rows_.get(row, &ll_mmu::headroom)};
+      const Level level{.bytes = rows_.get(row, &ll_mmu::bytes),
+                        .headroom = rows_.get(row, &ll_mmu::headroom)};
       if (level != Level{}) levels[row] = level;
     }
   }

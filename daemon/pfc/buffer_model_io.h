@@ -29,10 +29,10 @@ class BufferModel {
   void clear_pool_watermarks();
 
   using ListQdiscs = std::function<Result<std::vector<net::QdiscInfo>>()>;
-  // Call every few hundredths of a second. A row that stood still since the last call while every queue of its
-  // TC is empty has drifted: it becomes 0. A pool that is not the sum of its rows, twice by the same amount
-  // while all rows stood still, is set right. `qdiscs` is asked only when a row stood still, less and less often
-  // when nothing moves at all.
+  // Call every few hundredths of a second. A row that stood still since the last call while every queue of
+  // its TC is empty has drifted: it becomes 0. A pool that is not the sum of its rows, twice by the same
+  // amount while all rows stood still, is set right. `qdiscs` is asked only when a row stood still, less and
+  // less often when nothing moves at all.
   void heal(const std::map<std::uint32_t, PortInfo>& ports, const ListQdiscs& qdiscs);
   std::uint64_t healed() const { return healed_; }
 

@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "bpf/stages/pfc.h"
+#include "daemon/core/clock.h"
 #include "daemon/net/qdisc_io.h"
 #include "loader/pins_io.h"
 #include "loader/run_dir_io.h"
@@ -30,12 +31,6 @@ struct PinnedMaps {
   }
 };
 
-std::uint64_t monotonic_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kSecondNs + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 void wait_until(std::uint64_t ns) {
   const timespec when{.tv_sec = static_cast<time_t>(ns / kSecondNs),
                       .tv_nsec = static_cast<long>(ns % kSecondNs)};
@@ -43,12 +38,12 @@ void wait_until(std::uint64_t ns) {
   }
 }
 
-// Nobody else writes the row while we hold the instance; the ingress program only counts frames in it.
+// Nobody else writes the gate's side of a row while we hold the instance.
 void end_pause(const SharedArray<ll_pause>& pause, const ClosedGate& gate) {
   if (gate.since_ns == 0) return;
-  const std::uint64_t lasted = gate.until_ns - std::min(gate.until_ns, gate.since_ns);
-  pause.at(gate.row, &ll_pause::paused_ns).fetch_add(lasted, std::memory_order_relaxed);
-  pause.at(gate.row, &ll_pause::until_ns).store(0, std::memory_order_relaxed);
+  const std::uint64_t now = monotonic_now();
+  pause.at(gate.row, &ll_pause::paused_ns)
+      .fetch_add(now - std::min(now, gate.since_ns), std::memory_order_relaxed);
   pause.at(gate.row, &ll_pause::since_ns).store(0, std::memory_order_relaxed);
 }
 

@@ -12,7 +12,6 @@ namespace lossless::pfc {
 namespace {
 
 constexpr unsigned kEthernetHeader = 14 + 2 * 4;  // with two tags
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
 // An eighth of xoff between off and on, but no less than two frames, keeps a peer from being told twice a
 // frame.
 constexpr unsigned kXonShare = 8;
@@ -44,22 +43,22 @@ std::expected<void, std::string> set_static(const QueueConfig& queue, unsigned o
   return {};
 }
 
-// A port alone comes to rest where it holds alpha times what is free, alpha / (1 + alpha) of the pool; the next
-// one at the same part of what it left. No row is let in above its threshold, so no more than the sum of these
-// is ever in use.
-std::expected<void, std::string> set_dynamic(const QueueConfig& queue, const BufferConfig& buffer, unsigned others,
-                                             Plan& plan) {
+// A port alone comes to rest where it holds alpha times what is free, alpha / (1 + alpha) of the pool; the
+// next one at the same part of what it left. No row is let in above its threshold, so no more than the sum of
+// these is ever in use.
+std::expected<void, std::string> set_dynamic(const QueueConfig& queue, const BufferConfig& buffer,
+                                             unsigned others, Plan& plan) {
   const double alpha = std::ldexp(1.0, static_cast<int>(plan.alpha) - static_cast<int>(LL_ALPHA_ONE));
   const auto of_pool = [&](double part) { return static_cast<std::uint64_t>(part * buffer.shared_bytes); };
   plan.xoff_bytes = plan.guaranteed_bytes + of_pool(alpha / (1 + alpha));
   const std::uint64_t held = others * (plan.guaranteed_bytes + plan.headroom_bytes) +
                              of_pool(1 - std::pow(1 + alpha, -static_cast<double>(others)));
   if (held <= queue.limit_bytes) return {};
-  return std::unexpected("limit " + format_size(queue.limit_bytes) + " does not hold what " +
-                         std::to_string(others) + " other ports may send before they stop: " + format_size(held) +
-                         ", their shares of the pool of " + format_size(buffer.shared_bytes) +
-                         ", guarantees, and headroom " + format_size(plan.headroom_bytes) +
-                         " each; a lossless queue would lose packets");
+  return std::unexpected(
+      "limit " + format_size(queue.limit_bytes) + " does not hold what " + std::to_string(others) +
+      " other ports may send before they stop: " + format_size(held) + ", their shares of the pool of " +
+      format_size(buffer.shared_bytes) + ", guarantees, and headroom " + format_size(plan.headroom_bytes) +
+      " each; a lossless queue would lose packets");
 }
 
 }  // namespace
@@ -89,9 +88,12 @@ std::expected<Plan, std::string> plan_pfc(const QueueConfig& queue, const PortFa
   plan.guaranteed_bytes = queue.guaranteed_bytes;
   plan.alpha = static_cast<std::uint8_t>(config.alpha);
   if (facts.buffer.headroom_bytes && plan.headroom_bytes > facts.buffer.headroom_bytes)
-    return std::unexpected("headroom " + format_size(plan.headroom_bytes) + " of one queue is more than the " +
-                           format_size(facts.buffer.headroom_bytes) + " of [buffer] headroom, which all share");
-  if (auto set = plan.alpha ? set_dynamic(queue, facts.buffer, others, plan) : set_static(queue, others, plan); !set)
+    return std::unexpected("headroom " + format_size(plan.headroom_bytes) +
+                           " of one queue is more than the " + format_size(facts.buffer.headroom_bytes) +
+                           " of [buffer] headroom, which all share");
+  if (auto set =
+          plan.alpha ? set_dynamic(queue, facts.buffer, others, plan) : set_static(queue, others, plan);
+      !set)
     return std::unexpected(set.error());
   const std::uint64_t offset =
       config.xon_offset_bytes ? config.xon_offset_bytes : std::max(plan.xoff_bytes / kXonShare, 2 * frame);
@@ -109,11 +111,18 @@ std::expected<Plan, std::string> plan_pfc(const QueueConfig& queue, const PortFa
   return plan;
 }
 
-ll_pfc make_pfc_row(const QueueConfig& queue, const std::optional<Plan>& plan, const Mac& mac) {
+BufferTerms buffer_terms(const QueueConfig& queue) {
+  return {.guaranteed_bytes = queue.guaranteed_bytes,
+          .lossless = queue.lossless,
+          .egress_alpha = static_cast<std::uint8_t>(queue.alpha)};
+}
+
+ll_pfc make_pfc_row(const BufferTerms& terms, const Plan* plan, const Mac& mac, std::uint64_t rate_bps) {
   ll_pfc row{};
-  row.lossless = queue.lossless ? 1 : 0;
-  row.guaranteed = queue.guaranteed_bytes;
-  row.egress_alpha = static_cast<__u8>(queue.alpha);
+  row.lossless = terms.lossless ? 1 : 0;
+  row.guaranteed = terms.guaranteed_bytes;
+  row.egress_alpha = terms.egress_alpha;
+  row.quantum_ps = ll_pfc_quantum_ps(rate_bps);
   if (!plan) return row;
   row.xoff = plan->xoff_bytes;
   row.xon_offset = plan->xoff_bytes - plan->xon_bytes;

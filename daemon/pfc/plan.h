@@ -49,7 +49,16 @@ struct Plan {
 // The plan of one queue, whose `pfc` must be there. The error names both values and why they don't fit.
 std::expected<Plan, std::string> plan_pfc(const QueueConfig& queue, const PortFacts& facts);
 
-// Row of the datapath's map; without a plan PFC is off in it.
-ll_pfc make_pfc_row(const QueueConfig& queue, const std::optional<Plan>& plan, const Mac& mac);
+// What the buffer model grants a (port, TC) beside PFC.
+struct BufferTerms {
+  std::uint32_t guaranteed_bytes = 0;
+  bool lossless = false;
+  std::uint8_t egress_alpha = 0;  // as in ll_pfc
+  bool operator==(const BufferTerms&) const = default;
+};
+BufferTerms buffer_terms(const QueueConfig& queue);
+
+// Row of the datapath's map; without a plan PFC is off in it. `rate_bps` > 0.
+ll_pfc make_pfc_row(const BufferTerms& terms, const Plan* plan, const Mac& mac, std::uint64_t rate_bps);
 
 }  // namespace lossless::pfc

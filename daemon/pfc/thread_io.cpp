@@ -19,18 +19,13 @@
 #include "bpf/stages/latency.h"
 #include "bpf/stages/mmu.h"
 #include "bpf/stages/pfc.h"
+#include "daemon/core/clock.h"
 
 namespace lossless::pfc {
 namespace {
 
 constexpr int kPriority = 50;  // SCHED_FIFO: above ordinary work, below the kernel's own threads
 constexpr Nanos kSecondNs = 1'000'000'000;
-
-Nanos monotonic_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<Nanos>(now.tv_sec) * kSecondNs + static_cast<Nanos>(now.tv_nsec);
-}
 
 }  // namespace
 
@@ -40,8 +35,9 @@ PauseThread::PauseThread(const SharedArray<ll_mmu>& mmu, const SharedArray<ll_po
       pools_(pools),
       pause_(pause),
       gates_(std::move(gates)),
-      table_([this](std::uint32_t row) { return mmu_.get(row, &ll_mmu::xoff) != 0; },
-             [this](std::uint32_t row, const Plan& plan) { return let_go_on(row, plan); }),
+      table_({.is_off = [this](std::uint32_t row) { return mmu_.get(row, &ll_mmu::xoff) != 0; },
+              .asked_until = [this](std::uint32_t row) { return pause_.get(row, &ll_pause::until_ns); },
+              .let_go_on = [this](std::uint32_t row, const Plan& plan) { return let_go_on(row, plan); }}),
       ring_(nullptr, ring_buffer__free) {}
 
 Result<std::unique_ptr<PauseThread>> PauseThread::start(int pfc_events, const SharedArray<ll_mmu>& mmu,
@@ -148,17 +144,14 @@ void PauseThread::take_orders() {
     if (std::holds_alternative<Stop>(order)) {
       stopping_ = true;
     } else if (const auto* port = std::get_if<PortInfo>(&order)) {
-      std::array<ll_pause, kTcs> pauses{};
+      std::array<Gate, kTcs> gates{};
       for (unsigned tc = 0; tc < kTcs; ++tc) {
         const std::uint32_t row = LL_ROW(port->slot, tc);
-        pauses[tc] = {.since_ns = pause_.get(row, &ll_pause::since_ns),
-                      .until_ns = pause_.get(row, &ll_pause::until_ns),
-                      .paused_ns = pause_.get(row, &ll_pause::paused_ns),
-                      .transitions = pause_.get(row, &ll_pause::transitions),
-                      .last_ns = pause_.get(row, &ll_pause::last_ns),
-                      .rx_frames = 0};
+        gates[tc] = {.since_ns = pause_.get(row, &ll_pause::since_ns),
+                     .paused_ns = pause_.get(row, &ll_pause::paused_ns),
+                     .transitions = pause_.get(row, &ll_pause::transitions)};
       }
-      table_.set_port(*port, pauses, monotonic_now(), actions_);
+      table_.set_port(*port, gates, monotonic_now(), actions_);
       carry_out();
     } else if (const auto* removed = std::get_if<RemovePort>(&order)) {
       table_.remove_port(removed->slot, monotonic_now(), actions_);
@@ -178,9 +171,6 @@ int PauseThread::on_record(void* self, void* data, std::size_t size) {
   thread->carry_out();
   thread->closing_since_ = 0;
   thread->follow_.saw_event(event.cpu);
-  if (event.kind == LL_EVENT_RX && thread->table_.port(event.slot))
-    for (unsigned tc = 0; tc < kTcs; ++tc)
-      if (event.classes & (1U << tc)) thread->publish(event.slot, tc);
   return 0;
 }
 
@@ -206,7 +196,8 @@ void PauseThread::carry_out(const Action& action) {
       return;
     }
     case Action::Kind::Open:
-      if (gates_.set(port->ifindex, action.tc, net::open_gate_spec(port->limits[action.tc])) != 0) failures_++;
+      if (gates_.set(port->ifindex, action.tc, net::open_gate_spec(port->limits[action.tc])) != 0)
+        failures_++;
       publish(action.slot, action.tc);
       return;
     case Action::Kind::Send:
@@ -239,10 +230,10 @@ void PauseThread::send_frame(const PortInfo& port, const Action& action) {
 
 void PauseThread::publish(std::uint32_t slot, unsigned tc) {
   const std::uint32_t row = LL_ROW(slot, tc);
-  const ll_pause& pause = table_.pause(slot, tc);
-  for (const auto member : {&ll_pause::since_ns, &ll_pause::until_ns, &ll_pause::paused_ns,
-                            &ll_pause::transitions, &ll_pause::last_ns})
-    pause_.at(row, member).store(pause.*member, std::memory_order_relaxed);
+  const Gate& gate = table_.gate(slot, tc);
+  pause_.at(row, &ll_pause::since_ns).store(gate.since_ns, std::memory_order_relaxed);
+  pause_.at(row, &ll_pause::paused_ns).store(gate.paused_ns, std::memory_order_relaxed);
+  pause_.at(row, &ll_pause::transitions).store(gate.transitions, std::memory_order_relaxed);
 }
 
 void PauseThread::set_timer() {

@@ -65,8 +65,8 @@ int load_empty(bpf_prog_type type = BPF_PROG_TYPE_SCHED_CLS, __s32 result = -1) 
   return bpf_prog_load(type, "ll_empty", "GPL", reinterpret_cast<const bpf_insn*>(program), 2, nullptr);
 }
 
-// Way into the buffer model: what the egress program takes for a packet that came in by a managed port, beyond
-// one that did not.
+// Way into the buffer model: what the egress program takes for a packet that came in by a managed port,
+// beyond one that did not.
 double enter_cost(const Effort& effort) {
   ScratchPort port;
   ll_pfc row{};
@@ -246,8 +246,8 @@ struct LeaveCost {
   double empty;  // a run of a program that does nothing, at the same tracepoint
 };
 
-// Way out, in real traffic: tracepoints have no test runs. The program also runs for packets that are not its own,
-// which is counted as a cost of those that are.
+// Way out, in real traffic: tracepoints have no test runs. The program also runs for packets that are not its
+// own, which is counted as a cost of those that are.
 LeaveCost leave_cost(const Effort& effort) {
   Bridge bridge;
   bridge.programs(true);

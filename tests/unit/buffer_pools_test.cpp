@@ -93,7 +93,7 @@ TEST(Pools, APlanWithAlphaKnowsWhereAPortComesToRest) {
   ASSERT_TRUE(plan) << plan.error();
   EXPECT_EQ(plan->alpha, LL_ALPHA_ONE);
   EXPECT_EQ(plan->xoff_bytes, kPool / 2) << "alone: as much as is left";
-  const ll_pfc row = make_pfc_row(dynamic_queue(2'000'000), *plan, {});
+  const ll_pfc row = make_pfc_row(buffer_terms(dynamic_queue(2'000'000)), &*plan, {}, 1'000'000'000);
   EXPECT_EQ(row.alpha, LL_ALPHA_ONE);
   EXPECT_EQ(row.lossless, 1);
   EXPECT_EQ(row.xon_offset, plan->xoff_bytes - plan->xon_bytes);
@@ -125,7 +125,8 @@ TEST(Pools, NoOrderOfSendersHoldsMoreThanThePlanSays) {
     }
     QueueConfig queue = dynamic_queue(1'000'000'000, alpha);
     queue.pfc->headroom_bytes = 100'000;
-    for (std::uint32_t limit = static_cast<std::uint32_t>(senders) * 100'000; limit < 4'000'000; limit += 50'000) {
+    for (std::uint32_t limit = static_cast<std::uint32_t>(senders) * 100'000; limit < 4'000'000;
+         limit += 50'000) {
       queue.limit_bytes = limit;
       if (!plan_pfc(queue, facts(static_cast<unsigned>(senders) + 1))) continue;
       RC_ASSERT(used <= limit - senders * 100'000);
@@ -135,7 +136,8 @@ TEST(Pools, NoOrderOfSendersHoldsMoreThanThePlanSays) {
 }
 
 TEST(Pools, HeadroomOfOneQueueFitsThePool) {
-  const auto plan = plan_pfc(dynamic_queue(2'000'000), facts(2, {.shared_bytes = kPool, .headroom_bytes = 5000}));
+  const auto plan =
+      plan_pfc(dynamic_queue(2'000'000), facts(2, {.shared_bytes = kPool, .headroom_bytes = 5000}));
   ASSERT_FALSE(plan);
   EXPECT_NE(plan.error().find("5KB of [buffer] headroom"), std::string::npos) << plan.error();
 }
@@ -172,7 +174,8 @@ TEST(ConfigBuffer, WhatDoesNotFitIsRefused) {
            {"[queue.1]\nalpha = \"1\"\n", "queue.1.alpha: alpha is a share of the shared pool"},
            {"[queue.1]\nalpha = 1\n", "queue.1.alpha: 1 is an integer"},
            {"[queue.1]\nalpha = \"3\"\n", "\"1/128\""},
-           {"[buffer]\nshared = \"1MB\"\n[queue.3]\nlossless = true\nalpha = \"1\"\n", "a lossless queue drops nothing"},
+           {"[buffer]\nshared = \"1MB\"\n[queue.3]\nlossless = true\nalpha = \"1\"\n",
+            "a lossless queue drops nothing"},
            {"[buffer]\nshared = \"1MB\"\n" + lossless + "pfc = { alpha = \"1\", xoff = \"50KB\" }\n",
             "alpha makes xoff dynamic, and xoff 50KB is given too"},
            {"[buffer]\nshared = \"100KB\"\n" + lossless + "pfc = { xoff = \"200KB\" }\n",
