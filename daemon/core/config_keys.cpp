@@ -150,7 +150,8 @@ constexpr std::array kQueueKeys{
     row<QueueConfig, &QueueConfig::group>("group", integer(1, 2), is_wrr),
     row<QueueConfig, &QueueConfig::weight>("weight", integer(1, 100), is_wrr),
     row<QueueConfig, &QueueConfig::limit_bytes>("limit", kLimit),
-    row<QueueConfig, &QueueConfig::guaranteed_bytes>("guaranteed", kThreshold),
+    row<QueueConfig, &QueueConfig::guaranteed_bytes>(
+        "guaranteed", kPfcSize, [](const QueueConfig& q) { return q.guaranteed_bytes > 0; }),
     alpha_row<QueueConfig>(),
 };
 constexpr std::array kEcnKeys{
