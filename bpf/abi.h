@@ -59,11 +59,11 @@ struct ll_index {
 
 /* Map `ports`, key: slot. The tables are the configured ones multiplied out. */
 struct ll_port {
-	__u32 slot;   /* its own row */
-	__u8 trust;   /* enum ll_trust */
-	__u8 port_tc; /* TC of a packet that carries nothing to trust */
-	__u8 remark;  /* 1: dscp_new differs from the identity somewhere */
-	__u8 reserved;
+	__u32 slot;              /* its own row */
+	__u8 trust;              /* enum ll_trust */
+	__u8 port_tc;            /* TC of a packet that carries nothing to trust */
+	__u8 remark;             /* 1: dscp_new differs from the identity somewhere */
+	__u8 group;              /* port group, LL_HOOK_NO_GROUP: none (stages/hook_flow.h) */
 	__u8 dot1p_tc[LL_TCS];   /* PCP -> TC */
 	__u8 dscp_tc[LL_DSCPS];  /* DSCP -> TC, through dscp->dscp, dscp->dot1p and dot1p->TC */
 	__u8 dscp_new[LL_DSCPS]; /* DSCP -> DSCP written into the packet (trust dscp only) */

@@ -103,7 +103,9 @@ void add_show_pfc(CLI::App& show, Action& action) {
   auto* command =
       show.add_subcommand("pfc", "Priority flow control: thresholds, frames, pauses, reaction times");
   command->add_option("IF", *port, "Only this port");
-  command->callback([&action, port] {
+  add_show_hook_flows(*command, action);
+  command->callback([&action, port, command] {
+    if (!command->get_subcommands().empty()) return;  // that one has chosen already
     action = [port](Context& context) {
       v1::ListPfcRequest request;
       request.set_port(*port);

@@ -74,6 +74,11 @@ v1::Pfc view_pfc(const Context& context, const port::Port& port, unsigned tc, st
     out.set_tx_fps(watched->classes[tc].tx.rate_fps());
     if (info && info->plans[tc] && !info->in_force(tc)) out.set_withheld(why_withheld(context, *watched, tc));
   }
+  if (const auto* watched = context.pfc.watchdogs().port(port.slot)) {
+    out.set_rx_fps(watched->classes[tc].rx.rate_fps());
+    out.set_tx_fps(watched->classes[tc].tx.rate_fps());
+    if (info && info->plans[tc] && !info->in_force(tc)) out.set_withheld(why_withheld(context, *watched, tc));
+  }
   out.set_tx_xoff(mmu.get(row, &ll_mmu::tx_xoff));
   out.set_tx_xon(mmu.get(row, &ll_mmu::tx_xon));
   out.set_peer_stopped(mmu.get(row, &ll_mmu::xoff) != 0);

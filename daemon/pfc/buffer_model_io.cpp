@@ -18,11 +18,16 @@ constexpr __u64 ll_mmu::* kMembers[] = {&ll_mmu::bytes,         &ll_mmu::headroo
                                         &ll_mmu::xoff_ns,       &ll_mmu::over_limit,  &ll_mmu::dropped,
                                         &ll_mmu::tx_xoff,       &ll_mmu::tx_xon};
 
+// Packets in the queues of these TCs (bit by bit).
 std::uint64_t waiting(const std::vector<net::QdiscInfo>& qdiscs,
-                      const std::map<std::uint32_t, PortInfo>& ports, unsigned tc) {
+                      const std::map<std::uint32_t, PortInfo>& ports, unsigned tcs) {
   std::uint64_t packets = 0;
-  for (const auto& [slot, port] : ports)
-    if (const auto* leaf = net::find_leaf(qdiscs, port.ifindex, tc)) packets += leaf->backlog_packets;
+  for (const auto& [slot, port] : ports) {
+    for (unsigned tc = 0; tc < kTcs; ++tc) {
+      const auto* leaf = (tcs >> tc & 1) != 0 ? net::find_leaf(qdiscs, port.ifindex, tc) : nullptr;
+      if (leaf) packets += leaf->backlog_packets;
+    }
+  }
   return packets;
 }
 
@@ -121,7 +126,7 @@ void BufferModel::heal(const std::map<std::uint32_t, PortInfo>& ports, const Lis
   const auto list = qdiscs();
   if (!list) return spdlog::error("{}", list.error());
   for (const std::uint32_t row : still) {
-    if (waiting(*list, ports, row % LL_TCS) > 0) continue;
+    if (waiting(*list, ports, 1U << row % LL_TCS | moved_tcs_) > 0) continue;
     const Level& level = levels.at(row);
     empty_row(row, level, guaranteed_of(ports, row));
     healed_++;

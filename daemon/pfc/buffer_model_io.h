@@ -28,6 +28,9 @@ class BufferModel {
   void clear_watermarks(std::uint32_t slot);
   void clear_pool_watermarks();
 
+  // TCs (bit by bit) into whose queues packets of other TCs are moved; they count in the TC they came in.
+  void set_moved_tcs(std::uint8_t tcs) { moved_tcs_ = tcs; }
+
   using ListQdiscs = std::function<Result<std::vector<net::QdiscInfo>>()>;
   // Call every few hundredths of a second. A row that stood still since the last call while every queue of
   // its TC is empty has drifted: it becomes 0. A pool that is not the sum of its rows, twice by the same
@@ -59,6 +62,7 @@ class BufferModel {
   SharedArray<ll_pool> pools_;
   Levels standing_;  // at the last look
   Sums too_much_{};  // in the pools at the last look, modulo 2^64
+  std::uint8_t moved_tcs_ = 0;
   unsigned interval_ = 1, looks_left_ = 1;
   std::uint64_t healed_ = 0;
 };

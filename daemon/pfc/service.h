@@ -27,6 +27,7 @@ class PfcService final : public PortSink {
   Status set_port(const PortInfo& port) override;
   void remove_port(std::uint32_t slot) override;
   void clear_port(std::uint32_t slot) override;
+  void set_moved_tcs(std::uint8_t tcs) override { buffer_->set_moved_tcs(tcs); }
 
   void set_buffer(const BufferConfig& buffer) override { buffer_->set_sizes(buffer); }
 

@@ -18,11 +18,15 @@ class DaemonError(RuntimeError):
     """The daemon did not start, ended early or refused; the message has the tail of its log."""
 
 
-def config_text(instance, socket, queues, ports):
-    """A configuration of losslessd. `queues`: {"3": {...}}; `ports`: [{"name": ..., ...}]."""
+def config_text(instance, socket, queues, ports, groups=None, hook_flows=()):
+    """A configuration of losslessd. `queues`: {"3": {...}}; `ports`: [{"name": ..., ...}]; `groups`: port group
+    -> ports; `hook_flows`: [{"dscp": [...], ...}]."""
     parts = [f'instance = "{instance}"\n', table_text("[api]", {"socket": str(socket)})]
     parts += [table_text(f"[queue.{tc}]", table) for tc, table in sorted(queues.items())]
     parts += [table_text("[[port]]", port) for port in ports]
+    parts += [table_text("[[port_group]]", {"name": name, "ports": members})
+              for name, members in (groups or {}).items()]
+    parts += [table_text("[[hook_flow]]", rule) for rule in hook_flows]
     return "\n".join(parts)
 
 
@@ -39,8 +43,8 @@ class SwitchDaemon:
         self._tools = tools
         self._rundir = rundir
 
-    def configure(self, queues, ports):
-        self.config.write_text(config_text(self.instance, self.socket, queues, ports))
+    def configure(self, queues, ports, groups=None, hook_flows=()):
+        self.config.write_text(config_text(self.instance, self.socket, queues, ports, groups, hook_flows))
 
     def start(self, die_with_parent=True):
         """Starts the daemon; does not wait for it."""
