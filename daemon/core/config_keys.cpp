@@ -144,7 +144,8 @@ constexpr std::array kQueueKeys{
     row<QueueConfig, &QueueConfig::group>("group", integer(1, 2), is_wrr),
     row<QueueConfig, &QueueConfig::weight>("weight", integer(1, 100), is_wrr),
     row<QueueConfig, &QueueConfig::limit_bytes>("limit", kLimit),
-    row<QueueConfig, &QueueConfig::guaranteed_bytes>("guaranteed", kThreshold),
+    row<QueueConfig, &QueueConfig::guaranteed_bytes>(
+        "guaranteed", kPfcSize, [](const QueueConfig& q) { return q.guaranteed_bytes > 0; }),
     alpha_row<QueueConfig>(),
 };
 constexpr std::array kEcnKeys{
@@ -242,7 +243,8 @@ std::vector<KeyInfo> known_keys() {
 namespace {
 
 ThresholdFault no_pool(std::string_view key) {
-  return {key, {}, "alpha is a share of the shared pool, which has no size; allowed: with shared in [buffer]"};
+  return {
+      key, {}, "alpha is a share of the shared pool, which has no size; allowed: with shared in [buffer]"};
 }
 
 }  // namespace
@@ -278,10 +280,11 @@ std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t
 std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const BufferConfig& buffer) {
   if (queue.alpha == 0) return std::nullopt;
   if (queue.lossless)
-    return ThresholdFault{"alpha",
-                          {},
-                          "a lossless queue drops nothing, so no share of the pool limits it; allowed: pfc.alpha, "
-                          "which stops the peers"};
+    return ThresholdFault{
+        "alpha",
+        {},
+        "a lossless queue drops nothing, so no share of the pool limits it; allowed: pfc.alpha, "
+        "which stops the peers"};
   if (buffer.shared_bytes == 0) return no_pool("alpha");
   return std::nullopt;
 }
@@ -297,8 +300,9 @@ std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue, const Buf
   }
   if (pfc.alpha && buffer.shared_bytes == 0) return no_pool("alpha");
   if (pfc.alpha && pfc.xoff_bytes)
-    return ThresholdFault{"alpha", "xoff",
-                          "alpha makes xoff dynamic, and xoff " + xoff + " is given too; allowed: one of them"};
+    return ThresholdFault{
+        "alpha", "xoff",
+        "alpha makes xoff dynamic, and xoff " + xoff + " is given too; allowed: one of them"};
   if (buffer.headroom_bytes && pfc.headroom_bytes > buffer.headroom_bytes)
     return ThresholdFault{"headroom",
                           {},

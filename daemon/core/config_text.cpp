@@ -142,7 +142,7 @@ std::string to_toml(const Config& config) {
   write_keys(out, "", config);
   out += "\n[api]\n";
   write_keys(out, "", config.api);
-  out += "\n[buffer]\n";
+  if (config.buffer != BufferConfig{}) out += "\n[buffer]\n";
   write_keys(out, "", config.buffer);
   for (const PortConfig& port : config.ports) write_port(out, port);
   return out;
