@@ -141,31 +141,63 @@ struct ll_port_stats {
  * of the leaf itself.
  *
  * Map `mmu`, row per (port, TC). User space maps it into memory, so both sides change members by atomic
- * operations only. One cache line.
+ * operations only. Every byte is either in `bytes` or in `headroom`, and the same amount is in the pools. The
+ * first cache line has what every packet needs.
  */
 struct ll_mmu {
-	__u64 bytes;       /* held now, came in by this port */
-	__u64 peak;        /* highest `bytes` since the last clear */
-	__u64 egress_peak; /* highest depth of this port's own leaf since the last clear */
-	__u64 over_limit;  /* packets that found more than xoff + headroom */
-	__u64 xoff;        /* 1: the peer was told to stop */
-	__u64 xoff_ns;     /* when it was told so last, CLOCK_MONOTONIC */
-	__u64 tx_xoff;     /* PFC frames sent that stop this TC, refreshes included */
-	__u64 tx_xon;      /* PFC frames sent that let it go on */
+	__u64 bytes;         /* held now, came in by this port: guaranteed and shared */
+	__u64 headroom;      /* held now beside that: came in above xoff. Given back first */
+	__u64 peak;          /* highest sum of both since the last clear */
+	__u64 headroom_peak; /* highest `headroom` since the last clear */
+	__u64 egress_peak;   /* highest depth of this port's own leaf since the last clear */
+	__u64 xoff;          /* 1: the peer was told to stop */
+	__u64 xoff_ns;       /* when it was told so last, CLOCK_MONOTONIC */
+	__u64 over_limit;    /* packets that found no room in shared pool or headroom */
+	__u64 dropped;       /* those of them that were dropped: in lossy TCs */
+	__u64 tx_xoff;       /* PFC frames sent that stop this TC, refreshes included */
+	__u64 tx_xon;        /* PFC frames sent that let it go on */
+	__u64 reserved[5];
 };
 
-/* Map `pfc`: thresholds of one (port, TC); all but `quantum_ps` are zero while PFC is off. User space writes.
+/* Map `pools`: what all rows of `mmu` together hold. Shared and changed as `mmu` is. */
+enum ll_pool_id {
+	LL_POOL_GUARANTEED = 0, /* of each row, up to its guarantee */
+	LL_POOL_SHARED = 1,     /* what is above that */
+	LL_POOL_HEADROOM = 2,
+	LL_POOLS = 3,
+};
+struct ll_pool {
+	__u64 size; /* 0: not limited (and then no alpha draws on it) */
+	__u64 used;
+	__u64 peak;       /* highest `used` since the last clear */
+	__u64 over_limit; /* packets that found no room in it */
+	__u64 reserved[4];
+};
+
+/* Dynamic thresholds: `alpha` n stands for 2^(n - LL_ALPHA_ONE) times what is free of the shared pool. */
+#define LL_ALPHA_ONE 8u
+#define LL_ALPHA_MIN 1u  /* 1/128 */
+#define LL_ALPHA_MAX 11u /* 8 */
+#define LL_ALPHA_MASK 15u
+
+/*
+ * Map `pfc`: thresholds of one (port, TC) in the buffer model. Those of PFC, but for `quantum_ps`, are zero
+ * while it is off there. User space writes.
  */
 struct ll_pfc {
-	__u64 xoff;       /* bytes of the ingress view: above, the peer is stopped */
-	__u64 xon;        /* below or at: it may go on */
-	__u64 limit;      /* xoff + headroom: more than this should never arrive */
-	__u64 refresh_ns; /* a packet above xoff repeats the frame when the last one is this old */
-	__u64 quantum_ps; /* what one quantum of pause lasts at the port's rate, picoseconds */
-	__u16 quanta;     /* pause time in the frames */
-	__u8 on;          /* 1: in force, both ways */
-	__u8 mac[6];      /* of the port: source of its frames */
-	__u8 reserved[7];
+	__u64 xoff;        /* bytes of the ingress view: above, the peer is stopped; with alpha 0 */
+	__u64 xon_offset;  /* at this much below xoff it may go on */
+	__u64 headroom;    /* more than this should never arrive above xoff */
+	__u64 guaranteed;  /* of the ingress view, beside the shared pool */
+	__u64 refresh_ns;  /* a packet above xoff repeats the frame when the last one is this old */
+	__u64 quantum_ps;  /* what one quantum of pause lasts at the port's rate, picoseconds */
+	__u16 quanta;      /* pause time in the frames */
+	__u8 on;           /* 1: in force, both ways */
+	__u8 lossless;     /* 1: never dropped for want of room in a pool */
+	__u8 alpha;        /* 0: xoff is static */
+	__u8 egress_alpha; /* limits the depth of a lossy leaf; 0: only its own limit does */
+	__u8 mac[6];       /* of the port: source of its frames */
+	__u8 reserved[4];
 };
 
 /*
@@ -233,12 +265,18 @@ struct ll_pfc_event {
 	__u8 tc;      /* XOFF, XON */
 	__u8 classes; /* RX: TCs whose gates are to be looked at */
 	__u8 sent;    /* XOFF */
+	__u32 cpu;    /* where it happened */
+	__u32 reserved;
 };
 
-/* Map `pfc_latency`, per CPU, one row: from the packet that crosses xoff to the frame's start on the wire. */
-#define LL_LATENCY_BINS 128u
+/*
+ * Map `pfc_latency`, per CPU, one row: from the packet that crosses xoff to the frame's start on the wire.
+ * Bins as ll_latency_bin() has them (stages/latency.h): one microsecond each at first, then 32 in each
+ * doubling.
+ */
+#define LL_LATENCY_BINS 352u
 struct ll_latency {
-	__u64 bin[LL_LATENCY_BINS]; /* of one microsecond; the last one has all that took longer */
+	__u64 bin[LL_LATENCY_BINS]; /* the last one has all that took longer */
 };
 
 /*
@@ -268,13 +306,14 @@ LL_SIZE_IS(ll_ewma, 16);
 LL_SIZE_IS(ll_ecn_stats, 96);
 LL_SIZE_IS(ll_class_stats, 16);
 LL_SIZE_IS(ll_port_stats, 56);
-LL_SIZE_IS(ll_mmu, 64);
-LL_SIZE_IS(ll_pfc, 56);
+LL_SIZE_IS(ll_mmu, 128);
+LL_SIZE_IS(ll_pool, 64);
+LL_SIZE_IS(ll_pfc, 64);
 LL_SIZE_IS(ll_pause, 64);
 LL_SIZE_IS(ll_watchdog, 24);
 LL_SIZE_IS(ll_pfc_stats, 72);
-LL_SIZE_IS(ll_pfc_event, 16);
-LL_SIZE_IS(ll_latency, 1024);
+LL_SIZE_IS(ll_pfc_event, 24);
+LL_SIZE_IS(ll_latency, 2816);
 LL_SIZE_IS(ll_meta, 80);
 #ifdef __cplusplus
 #undef _Static_assert

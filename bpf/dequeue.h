@@ -17,6 +17,7 @@
 #include "skb.h"
 #include "mmu.h"
 #include "stages/classify.h"
+#include "stages/latency.h"
 
 /*
  * LL_CB_COOKIE, LL_CB_ROW and LL_CB_BYTES of a packet. Its bytes are an array of characters for the type
@@ -36,6 +37,43 @@ static __always_inline int is_ours(const struct sk_buff *skb, const struct net_d
 	return ll_find_port((__u32)dev->ifindex) != 0;
 }
 
+/*
+ * Takes up to `bytes` off a counter that others change too, and returns what it took; `level` is what it was
+ * before. For a moment it may be below 0 for others, who take such a one for empty.
+ */
+static __always_inline __u64 take_up_to(__u64 *counter, __u64 bytes, __u64 *level)
+{
+	__s64 before = (__s64)__sync_fetch_and_add(counter, -bytes);
+	__u64 took;
+
+	*level = before > 0 ? (__u64)before : 0;
+	if (LL_LIKELY(before >= (__s64)bytes))
+		return bytes;
+	took = *level;
+	__sync_fetch_and_add(counter, bytes - took);
+	return took;
+}
+
+/* What came in above xoff is given back first, then what is shared, then what is guaranteed. */
+static __always_inline __u64 give_back(struct ll_mmu *m, const struct ll_pfc *p, __u64 bytes)
+{
+	__s64 headroom = (__s64)LL_READ_ONCE(m->headroom);
+	__u64 took, before, shared;
+
+	if (LL_UNLIKELY(headroom > 0)) {
+		took = take_up_to(&m->headroom, (__u64)headroom < bytes ? (__u64)headroom : bytes, &before);
+		ll_pool_take(LL_POOL_HEADROOM, took);
+		bytes -= took;
+	}
+	if (LL_LIKELY(bytes)) {
+		took = take_up_to(&m->bytes, bytes, &before);
+		shared = ll_shared_part(before, p->guaranteed) - ll_shared_part(before - took, p->guaranteed);
+		ll_pool_take(LL_POOL_SHARED, shared);
+		ll_pool_take(LL_POOL_GUARANTEED, took - shared);
+	}
+	return LL_READ_ONCE(m->bytes) + LL_READ_ONCE(m->headroom);
+}
+
 /* Takes a packet out of the ingress view, and lets the peer go on once the level is low enough. */
 static __always_inline void leave(const struct sk_buff *skb)
 {
@@ -50,12 +88,8 @@ static __always_inline void leave(const struct sk_buff *skb)
 	/* One segment of a packet that was cut up on its way out. */
 	if (skb->len < bytes)
 		bytes = skb->len;
-	left = (__s64)(__sync_fetch_and_add(&m->bytes, -bytes) - bytes);
-	if (LL_UNLIKELY(left < 0)) {
-		__sync_fetch_and_add(&m->bytes, (__u64)-left);
-		left = 0;
-	}
-	if (LL_LIKELY(!LL_READ_ONCE(m->xoff)) || left > (__s64)p->xon)
+	left = (__s64)give_back(m, p, bytes);
+	if (LL_LIKELY(!LL_READ_ONCE(m->xoff)) || left > (__s64)ll_xon_now(p))
 		return;
 	if (__sync_val_compare_and_swap(&m->xoff, 1, 0) == 1)
 		ll_tell_level(LL_EVENT_XON, row, 0, bpf_ktime_get_ns());
@@ -66,14 +100,10 @@ static __always_inline void measure(const struct sk_buff *skb)
 {
 	__u32 zero = 0;
 	struct ll_latency *l = bpf_map_lookup_elem(&pfc_latency, &zero);
-	__u64 us = (__u32)(bpf_ktime_get_ns() - remembered(skb)->drops) / 1000;
+	__u32 bin = ll_latency_bin((__u32)(bpf_ktime_get_ns() - remembered(skb)->drops) / 1000);
 
-	if (us >= LL_LATENCY_BINS)
-		us = LL_LATENCY_BINS - 1;
-	/* The verifier loses the bound in a 32-bit division, and the compiler would leave the mask out. */
-	barrier_var(us);
-	if (l)
-		l->bin[us & (LL_LATENCY_BINS - 1)]++;
+	if (l && bin < LL_LATENCY_BINS)
+		l->bin[bin]++;
 }
 
 SEC("tp_btf/net_dev_start_xmit")
@@ -93,8 +123,8 @@ int BPF_PROG(ll_left_queue, const struct sk_buff *skb, const struct net_device *
 	 (reason) == bpf_core_enum_value(enum skb_drop_reason, name))
 
 /*
- * A queue that the watchdog had emptied: the kernel gives no reason for that. Whose queue, the priority says: a
- * hook flow is in another TC's than the one it was counted for.
+ * A queue that the watchdog had emptied: the kernel gives no reason for that. Whose queue, the priority says:
+ * a hook flow is in another TC's than the one it was counted for.
  */
 static __always_inline int was_discarded(const struct sk_buff *skb)
 {

@@ -76,6 +76,14 @@ LL_MAP struct {
 
 LL_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_POOLS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct ll_pool);
+} pools SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, LL_ROWS);
 	__type(key, __u32);
 	__type(value, struct ll_pfc);

@@ -11,6 +11,7 @@
 
 #include "kernel.h"
 #include "maps.h"
+#include "stages/mmu.h"
 #include "stages/pfc.h"
 
 /* skb->mark of a clone that becomes a PFC frame; means something only while `carriers` is armed. */
@@ -49,6 +50,7 @@ static __always_inline void ll_tell_level(__u8 kind, __u32 row, __u8 sent, __u64
 	e->kind = kind;
 	e->tc = row % LL_TCS;
 	e->sent = sent;
+	e->cpu = bpf_get_smp_processor_id();
 	bpf_ringbuf_submit(e, 0);
 }
 
@@ -104,18 +106,69 @@ static __always_inline void ll_send_xoff(struct __sk_buff *skb, __u32 ifindex, _
 	ll_tell_level(LL_EVENT_XOFF, row, sent, now);
 }
 
+static __always_inline struct ll_pool *ll_pool_of(__u32 id)
+{
+	return bpf_map_lookup_elem(&pools, &id);
+}
+
+static __always_inline void ll_raise(__u64 *peak, __u64 level)
+{
+	if ((__s64)level > (__s64)LL_READ_ONCE(*peak))
+		LL_WRITE_ONCE(*peak, level);
+}
+
+/* 1: the pool holds more than it has. */
+static __always_inline int ll_pool_add(__u32 id, __u64 bytes)
+{
+	struct ll_pool *pool = ll_pool_of(id);
+	__u64 used;
+
+	if (!pool || !bytes)
+		return 0;
+	used = __sync_fetch_and_add(&pool->used, bytes) + bytes;
+	ll_raise(&pool->peak, used);
+	if (LL_LIKELY(!pool->size || (__s64)used <= (__s64)pool->size))
+		return 0;
+	__sync_fetch_and_add(&pool->over_limit, 1);
+	return 1;
+}
+
+static __always_inline void ll_pool_take(__u32 id, __u64 bytes)
+{
+	struct ll_pool *pool = ll_pool_of(id);
+
+	if (pool && bytes)
+		__sync_fetch_and_add(&pool->used, -bytes);
+}
+
+/* Size and use of the shared pool, which dynamic thresholds follow; read only where there is one. */
+static __always_inline __u64 ll_xoff_now(const struct ll_pfc *p)
+{
+	struct ll_pool *shared;
+
+	if (LL_LIKELY(!p->alpha))
+		return p->xoff;
+	shared = ll_pool_of(LL_POOL_SHARED);
+	return shared ? ll_xoff_level(p, shared->size, LL_READ_ONCE(shared->used)) : p->xoff;
+}
+
+static __always_inline __u64 ll_xon_now(const struct ll_pfc *p)
+{
+	struct ll_pool *shared = ll_pool_of(LL_POOL_SHARED);
+
+	return shared ? ll_xon_level(p, shared->size, LL_READ_ONCE(shared->used)) : 0;
+}
+
 /*
  * Level above xoff: the first packet stops the peer; later ones repeat that when the last time is so long ago
  * that the pause runs out, which only happens when no daemon refreshes it.
  */
 static __always_inline void ll_above_xoff(struct __sk_buff *skb, struct ll_mmu *m, const struct ll_pfc *p,
-					  __u32 ifindex, __u32 row, __u64 level)
+					  __u32 ifindex, __u32 row)
 {
 	__u64 now = bpf_ktime_get_ns();
 	__u64 last = m->xoff_ns;
 
-	if (level > p->limit)
-		__sync_fetch_and_add(&m->over_limit, 1);
 	if (LL_READ_ONCE(m->xoff)) {
 		if (now - last < p->refresh_ns || __sync_val_compare_and_swap(&m->xoff_ns, last, now) != last)
 			return;
@@ -127,7 +180,49 @@ static __always_inline void ll_above_xoff(struct __sk_buff *skb, struct ll_mmu *
 	ll_send_xoff(skb, ifindex, row, now);
 }
 
-static __always_inline void ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
+/* What came in above xoff. A lossless packet stays even where there is no room for it, and is counted. */
+static __always_inline void ll_enter_headroom(struct ll_mmu *m, const struct ll_pfc *p, __u32 bytes)
+{
+	__u64 held = __sync_fetch_and_add(&m->headroom, bytes) + bytes;
+
+	ll_raise(&m->headroom_peak, held);
+	if (ll_pool_add(LL_POOL_HEADROOM, bytes) | (held > p->headroom))
+		__sync_fetch_and_add(&m->over_limit, 1);
+}
+
+/* Only a limited pool can be full. */
+static __always_inline int ll_has_room(const struct ll_mmu *m, const struct ll_pfc *p, __u32 bytes)
+{
+	struct ll_pool *shared = ll_pool_of(LL_POOL_SHARED);
+
+	if (!shared || LL_LIKELY(!shared->size) || LL_READ_ONCE(m->bytes) + bytes <= p->guaranteed)
+		return 1;
+	return (__s64)(LL_READ_ONCE(shared->used) + bytes) <= (__s64)shared->size;
+}
+
+static __always_inline void ll_refuse(struct ll_mmu *m)
+{
+	struct ll_pool *shared = ll_pool_of(LL_POOL_SHARED);
+
+	__sync_fetch_and_add(&m->over_limit, 1);
+	__sync_fetch_and_add(&m->dropped, 1);
+	if (shared)
+		__sync_fetch_and_add(&shared->over_limit, 1);
+}
+
+/* What is below its threshold, or knows none. */
+static __always_inline void ll_enter_shared(struct ll_mmu *m, const struct ll_pfc *p, __u32 bytes)
+{
+	__u64 before = __sync_fetch_and_add(&m->bytes, bytes);
+	__u64 shared = ll_shared_part(before + bytes, p->guaranteed) - ll_shared_part(before, p->guaranteed);
+
+	ll_pool_add(LL_POOL_GUARANTEED, bytes - shared);
+	if (ll_pool_add(LL_POOL_SHARED, shared))
+		__sync_fetch_and_add(&m->over_limit, 1);
+}
+
+/* LL_TCX_DROP: there is no room for a packet of a lossy TC. */
+static __always_inline int ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
 {
 	__u32 ifindex = skb->ingress_ifindex;
 	__u32 bytes = skb->wire_len;
@@ -138,23 +233,30 @@ static __always_inline void ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
 	__u32 row;
 
 	if (!ifindex)
-		return;
+		return LL_TCX_NEXT;
 	ingress = ll_find_port(ifindex);
 	if (!ingress)
-		return;
+		return LL_TCX_NEXT;
 	row = LL_ROW(ingress->slot, tc);
 	m = bpf_map_lookup_elem(&mmu, &row);
 	p = bpf_map_lookup_elem(&pfc, &row);
 	if (!m || !p)
-		return;
-	level = __sync_fetch_and_add(&m->bytes, bytes) + bytes;
+		return LL_TCX_NEXT;
+	level = LL_READ_ONCE(m->bytes) + LL_READ_ONCE(m->headroom) + bytes;
+	if (LL_UNLIKELY(p->on && (__s64)level > (__s64)ll_xoff_now(p))) {
+		ll_enter_headroom(m, p, bytes);
+		ll_above_xoff(skb, m, p, ifindex, row);
+	} else if (LL_UNLIKELY(!p->lossless && !ll_has_room(m, p, bytes))) {
+		ll_refuse(m);
+		return LL_TCX_DROP;
+	} else {
+		ll_enter_shared(m, p, bytes);
+	}
+	ll_raise(&m->peak, level);
 	skb->cb[LL_CB_COOKIE] = ll_cookie;
 	skb->cb[LL_CB_ROW] = row;
 	skb->cb[LL_CB_BYTES] = bytes;
-	if ((__s64)level > (__s64)m->peak)
-		LL_WRITE_ONCE(m->peak, level);
-	if (p->on && (__s64)level > (__s64)p->xoff)
-		ll_above_xoff(skb, m, p, ifindex, row, level);
+	return LL_TCX_NEXT;
 }
 
 /*
@@ -173,12 +275,28 @@ static __always_inline int ll_discards(__u32 row, __u32 packets)
 	return 1;
 }
 
-static __always_inline void ll_mmu_egress(__u32 row, __u64 depth)
+/*
+ * The egress view: depth that the packet makes, and whether it may. A lossy queue may be held to a share of
+ * what is free of the shared pool; its own limit is the leaf's.
+ */
+static __always_inline int ll_mmu_egress(__u32 row, __u64 depth)
 {
 	struct ll_mmu *m = bpf_map_lookup_elem(&mmu, &row);
+	struct ll_pfc *p = bpf_map_lookup_elem(&pfc, &row);
+	struct ll_pool *shared;
 
-	if (m && depth > m->egress_peak)
-		LL_WRITE_ONCE(m->egress_peak, depth);
+	if (!m || !p)
+		return LL_TCX_NEXT;
+	if (LL_UNLIKELY(p->egress_alpha)) {
+		shared = ll_pool_of(LL_POOL_SHARED);
+		if (shared &&
+		    depth > ll_alpha_share(p->egress_alpha, shared->size, LL_READ_ONCE(shared->used))) {
+			ll_refuse(m);
+			return LL_TCX_DROP;
+		}
+	}
+	ll_raise(&m->egress_peak, depth);
+	return LL_TCX_NEXT;
 }
 
 #endif

@@ -60,6 +60,8 @@ static __always_inline void ll_tell_pause(__u32 slot, __u8 classes, __u64 now, s
 	e->tc = 0;
 	e->classes = classes;
 	e->sent = 0;
+	e->cpu = bpf_get_smp_processor_id();
+	e->reserved = 0;
 	bpf_ringbuf_submit(e, 0);
 }
 

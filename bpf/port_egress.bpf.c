@@ -90,7 +90,8 @@ static __always_inline int mark(struct __sk_buff *skb, __u32 row, __u32 tc, cons
 			stats->no_depth += segments;
 		return LL_TCX_NEXT;
 	}
-	ll_mmu_egress(row, depth + skb->wire_len);
+	if (ll_mmu_egress(row, depth + skb->wire_len) == LL_TCX_DROP)
+		return LL_TCX_DROP;
 	if (!(w->flags & LL_WRED_ON) || !selected(w, row, depth))
 		return LL_TCX_NEXT;
 	return apply(skb, w, h, stats, segments);
@@ -125,6 +126,5 @@ int ll_port_egress(struct __sk_buff *skb)
 		return LL_TCX_DROP;
 	/* By the TC it arrived in, whatever queue it is in: that is the one in which its peer can be stopped.
 	 */
-	ll_mmu_enter(skb, tc);
-	return LL_TCX_NEXT;
+	return ll_mmu_enter(skb, tc);
 }

@@ -18,6 +18,26 @@ std::string cleared_text(const v1::ClearWatermarkReply& reply, const Style&) {
   return "cleared the watermarks of " + printable(joined(reply.ports())) + '\n';
 }
 
+// "1/4", "2"; a threshold that is static has none.
+std::string alpha_text(double alpha) {
+  if (alpha == 0) return "-";
+  return alpha < 1 ? fmt::format("1/{:.0f}", 1 / alpha) : fmt::format("{:.0f}", alpha);
+}
+
+std::string pools_text(const v1::ListBufferReply& reply, const Style& style) {
+  Table table({{"POOL", "", true},
+               {"SIZE", "bytes"},
+               {"USED", "bytes"},
+               {"USED", "cells"},
+               {"PEAK", "bytes"},
+               {"OVER", "packets"}});
+  for (const auto& p : reply.pools())
+    table.add({text_cell(p.name()), value_cell(p.size_bytes() ? format_size(p.size_bytes()) : "-"),
+               bytes_cell(p.used_bytes()), count_cell(p.used_cells()), bytes_cell(p.peak_bytes()),
+               count_cell(p.over_limit(), Tone::Bad)});
+  return table.text(style);
+}
+
 }  // namespace
 
 std::string buffer_text(const v1::ListBufferReply& reply, const Style& style) {
@@ -28,6 +48,8 @@ std::string buffer_text(const v1::ListBufferReply& reply, const Style& style) {
                {"BYTES", "came in here"},
                {"CELLS", "came in here"},
                {"PEAK", "came in here"},
+               {"GUAR", "came in here"},
+               {"ALPHA", "came in here"},
                {"XOFF", "headroom"},
                {"SIZE", "headroom"},
                {"USED", "headroom"},
@@ -41,13 +63,15 @@ std::string buffer_text(const v1::ListBufferReply& reply, const Style& style) {
     const bool pfc = q.xoff_bytes() > 0;
     table.add({text_cell(q.port()), number_cell(q.tc()), type_cell(q.lossless()),
                bytes_cell(q.ingress_bytes()), count_cell(q.ingress_cells()),
-               bytes_cell(q.ingress_peak_bytes()), value_cell(pfc ? format_size(q.xoff_bytes()) : "-"),
+               bytes_cell(q.ingress_peak_bytes()), bytes_cell(q.guaranteed_bytes()),
+               text_cell(alpha_text(q.alpha())), value_cell(pfc ? format_size(q.xoff_bytes()) : "-"),
                value_cell(pfc ? format_size(q.headroom_bytes()) : "-"), bytes_cell(q.headroom_used_bytes()),
                bytes_cell(q.headroom_peak_bytes()), count_cell(q.over_limit(), Tone::Bad),
                bytes_cell(q.egress_bytes()), count_cell(q.egress_cells()), bytes_cell(q.egress_peak_bytes()),
                value_cell(format_size(q.limit_bytes()))});
   }
-  return table.text(style) + fmt::format("a cell is {} bytes\n", reply.cell_bytes());
+  const std::string cells = fmt::format("a cell is {} bytes\n", reply.cell_bytes());
+  return table.text(style) + cells + (reply.pools().empty() ? "" : "\n" + pools_text(reply, style));
 }
 
 std::string packet_drops_text(const v1::ListPacketDropsReply& reply, const Style& style) {
@@ -57,11 +81,12 @@ std::string packet_drops_text(const v1::ListPacketDropsReply& reply, const Style
                {"TYPE", "", true},
                {"QUEUE FULL", "packets"},
                {"WRED", "packets"},
+               {"POOL FULL", "packets"},
                {"WATCHDOG", "packets"}});
   for (const auto& q : reply.queues()) {
     table.add({text_cell(q.port()), number_cell(q.tc()), type_cell(q.lossless()),
                count_cell(q.tail(), Tone::Bad), count_cell(q.wred(), Tone::Bad),
-               count_cell(q.watchdog(), Tone::Bad)});
+               count_cell(q.pool(), Tone::Bad), count_cell(q.watchdog(), Tone::Bad)});
   }
   return table.text(style);
 }

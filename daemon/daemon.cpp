@@ -86,6 +86,7 @@ Status Daemon::open_events() {
   auto events = net::Netlink::open();
   if (!events) return std::unexpected(events.error());
   events_ = std::make_unique<net::Netlink>(std::move(*events));
+  if (auto ok = events_->ignore_gate_events(); !ok) return ok;
   if (auto ok = events_->subscribe({RTNLGRP_LINK, RTNLGRP_TC}); !ok) return ok;
   event_fd_ = std::make_unique<asio::posix::stream_descriptor>(loop_, dup(events_->fd()));
   return {};
@@ -122,6 +123,7 @@ Status Daemon::start() {
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
   if (auto ok = ports_->configure(wanted_); !ok) return ok;
+  if (auto ok = pfc_->open_unknown_gates(); !ok) return ok;
   return ports_->finish_start();
 }
 
@@ -181,13 +183,9 @@ void Daemon::wait_for_signal() {
 void Daemon::wait_for_events() {
   event_fd_->async_wait(asio::posix::stream_descriptor::wait_read, [this](const asio::error_code& error) {
     if (error) return;
-    bool concerns_ports = false;  // gates open and close many times a second
-    const bool complete = events_->read_events([&](nlmsghdr* header) {
-      if (!net::is_gate_event(header)) concerns_ports = true;
-    });
+    const bool complete = events_->read_events([](nlmsghdr*) {});
     if (!complete) spdlog::warn("netlink events were lost; looking at everything anew");
-    if (concerns_ports || !complete)
-      if (auto ok = ports_->reconcile(); !ok) spdlog::error("{}", ok.error());
+    if (auto ok = ports_->reconcile(); !ok) spdlog::error("{}", ok.error());
     wait_for_events();
   });
 }

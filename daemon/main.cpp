@@ -12,6 +12,8 @@
 #include <cstdlib>
 
 #include "daemon/daemon.h"
+#include "daemon/guard_io.h"
+#include "daemon/pfc/gates_io.h"
 #include "loader/fd.h"
 
 namespace {
@@ -23,6 +25,7 @@ struct Options {
   std::string netns;
   std::string log_level = "info";
   bool check = false;
+  bool open_gates = false;
 };
 
 // Only the network namespace changes: a new mount namespace would hide the pins.
@@ -47,6 +50,8 @@ void add_options(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"error", "warn", "info", "debug"}))
       ->capture_default_str();
   app.add_flag("--check", options.check, "read the configuration, say what is wrong with it, and end");
+  app.add_flag("--open-gates", options.open_gates,
+               "open what a daemon that ended left stopped, when its pauses are over, and end");
   app.set_version_flag("--version", "losslessd " LL_VERSION);
 }
 
@@ -80,6 +85,14 @@ int main(int argc, char** argv) {
     return refuse("must run as root (or with CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON under systemd)");
   if (!options.netns.empty())
     if (auto entered = enter_netns(options.netns); !entered) return refuse(entered.error());
+  if (options.open_gates) {
+    const auto opened = lossless::pfc::open_abandoned_gates(config->instance);
+    return opened ? kOk : refuse(opened.error());
+  }
+  // Before any thread is there. Without it a gate that is closed when we die stays closed until the next
+  // start.
+  const auto guard = lossless::start_guard(config->instance);
+  if (!guard) spdlog::warn("{}; goes on without", guard.error());
   if (auto ran = lossless::run_daemon(*config, options.config_file); !ran) return refuse(ran.error());
   return kOk;
 }

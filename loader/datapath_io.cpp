@@ -156,6 +156,7 @@ Status Datapath::load(const std::string& build) {
            .class_stats = CounterMap<ll_class_stats>(bpf_map__fd(maps.class_stats)),
            .port_stats = CounterMap<ll_port_stats>(bpf_map__fd(maps.port_stats)),
            .mmu = Map<std::uint32_t, ll_mmu>(bpf_map__fd(maps.mmu)),
+           .pools = Map<std::uint32_t, ll_pool>(bpf_map__fd(maps.pools)),
            .pfc = Map<std::uint32_t, ll_pfc>(bpf_map__fd(maps.pfc)),
            .pause = Map<std::uint32_t, ll_pause>(bpf_map__fd(maps.pause)),
            .watchdog = Map<std::uint32_t, ll_watchdog>(bpf_map__fd(maps.watchdog)),
@@ -173,6 +174,18 @@ Status Datapath::load(const std::string& build) {
 int Datapath::program(Hook hook) const {
   const auto& progs = skeleton_->progs;
   return bpf_program__fd(hook == Hook::Ingress ? progs.ll_classify_ingress : progs.ll_port_egress);
+}
+
+int Datapath::leave_program() const { return bpf_program__fd(skeleton_->progs.ll_left_queue); }
+
+std::uint64_t Datapath::missed_runs() const {
+  std::uint64_t missed = 0;
+  for (const bpf_program* program : {skeleton_->progs.ll_left_queue, skeleton_->progs.ll_dropped_by_queue}) {
+    bpf_prog_info info{};
+    __u32 size = sizeof info;
+    if (bpf_prog_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0) missed += info.recursion_misses;
+  }
+  return missed;
 }
 
 Status Datapath::attach_hook(unsigned ifindex, Hook hook) {

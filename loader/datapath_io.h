@@ -32,6 +32,7 @@ struct Maps {
   CounterMap<ll_class_stats> class_stats;
   CounterMap<ll_port_stats> port_stats;
   Map<std::uint32_t, ll_mmu> mmu;
+  Map<std::uint32_t, ll_pool> pools;
   Map<std::uint32_t, ll_pfc> pfc;
   Map<std::uint32_t, ll_pause> pause;
   Map<std::uint32_t, ll_watchdog> watchdog;
@@ -78,6 +79,10 @@ class Datapath {
   const Maps& maps() const { return maps_; }
   // Program descriptors, for test runs.
   int program(Hook hook) const;
+  // Program that takes packets out of the buffer model as they leave.
+  int leave_program() const;
+  // How often the kernel left out a run of it or of the one for drops, because one was under way on that CPU.
+  std::uint64_t missed_runs() const;
 
  private:
   Datapath(Pins pins, Origin origin);

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <ctime>
 
 namespace lossless {
 namespace {
@@ -35,6 +36,17 @@ bool is_in_place(int fd, const std::string& path) {
          locked.st_dev == named.st_dev;
 }
 
+// flock() that gives whoever is about to let go a little time. Like flock: 0, or -1 and errno.
+int lock_soon(int fd) {
+  constexpr int kTries = 100;
+  constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 5'000'000};
+  for (int i = 1;; ++i) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return 0;
+    if (errno != EWOULDBLOCK || i == kTries) return -1;
+    nanosleep(&kPause, nullptr);
+  }
+}
+
 }  // namespace
 
 std::string run_dir(const std::string& instance) { return std::string(kRunRoot) + "/" + instance; }
@@ -47,7 +59,7 @@ Result<InstanceLock> InstanceLock::take(const std::string& instance) {
     Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
     if (!fd && errno == ENOENT) continue;  // removed in between
     if (!fd) return fail_errno("cannot open " + path, errno);
-    if (flock(fd.get(), LOCK_EX | LOCK_NB)) {
+    if (lock_soon(fd.get())) {
       if (errno != EWOULDBLOCK) return fail_errno("cannot lock " + path, errno);
       return already_run(instance, fd.get(), path);
     }
@@ -57,6 +69,13 @@ Result<InstanceLock> InstanceLock::take(const std::string& instance) {
     if (ftruncate(fd.get(), 0) == 0) (void)!pwrite(fd.get(), pid.data(), pid.size(), 0);
     return InstanceLock(std::move(fd), instance);
   }
+}
+
+std::optional<InstanceLock> InstanceLock::take_abandoned(const std::string& instance) {
+  const std::string path = run_dir(instance) + "/lock";
+  Fd fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd || lock_soon(fd.get()) || !is_in_place(fd.get(), path)) return std::nullopt;
+  return InstanceLock(std::move(fd), instance);
 }
 
 void InstanceLock::remove() {

@@ -2,6 +2,7 @@
 // /run/lossless/<instance>/: the lock that makes an instance one daemon's, and its socket.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "loader/fd.h"
@@ -14,8 +15,11 @@ std::string run_dir(const std::string& instance);
 // Held as long as it lives.
 class InstanceLock {
  public:
-  // Creates the folder too. The error names the process that holds the lock.
+  // Creates the folder too. Waits for half a second, since a guard (daemon/guard_io.h) holds it for moments.
+  // The error names the process that holds the lock.
   static Result<InstanceLock> take(const std::string& instance);
+  // The lock of an instance that no daemon runs; nothing when one does, or when there is no such instance.
+  static std::optional<InstanceLock> take_abandoned(const std::string& instance);
   // Removes the lock's file, and the folder when nothing else is in it: the instance is given back. Whoever
   // opened the file before and waits for it notices that it is no longer in its place.
   void remove();

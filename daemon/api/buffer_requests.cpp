@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls about the buffer model and priority flow control.
 #include <algorithm>
+#include <cmath>
 
+#include "bpf/stages/latency.h"
+#include "bpf/stages/mmu.h"
 #include "daemon/api/requests.h"
 #include "daemon/core/clock.h"
 #include "daemon/net/qdisc_io.h"
@@ -14,21 +17,31 @@ using grpc::StatusCode;
 
 constexpr std::uint64_t kMillisecondNs = 1'000'000;
 
-// Figures of a histogram with one bin a microsecond.
-template <class Bin>
-void set_latency(v1::Latency& out, const Bin& bin) {
+// Figures of a histogram with the bins of bpf/stages/latency.h.
+template <class Count>
+void set_latency(v1::Latency& out, const Count& count_of) {
   std::uint64_t count = 0;
-  for (std::uint32_t us = 0; us < LL_LATENCY_BINS; ++us) count += bin(us);
+  for (std::uint32_t bin = 0; bin < LL_LATENCY_BINS; ++bin) count += count_of(bin);
   out.set_count(count);
   std::uint64_t seen = 0;
-  for (std::uint32_t us = 0; us < LL_LATENCY_BINS; ++us) {
-    const std::uint64_t here = bin(us);
+  for (std::uint32_t bin = 0; bin < LL_LATENCY_BINS; ++bin) {
+    const std::uint64_t here = count_of(bin);
     if (here == 0) continue;
+    const auto us = static_cast<std::uint32_t>(ll_latency_us(bin));
     if (seen * 2 < count) out.set_p50_us(us);
     if (seen * 100 < count * 99) out.set_p99_us(us);
     seen += here;
     out.set_max_us(us);
   }
+}
+
+double alpha_of(unsigned alpha) {
+  return alpha ? std::ldexp(1.0, static_cast<int>(alpha) - static_cast<int>(LL_ALPHA_ONE)) : 0;
+}
+
+std::uint64_t in_cells(const Context& context, std::uint64_t bytes) {
+  const std::uint64_t cell = context.ports.running().cell_bytes;
+  return (bytes + cell - 1) / cell;
 }
 
 std::string why_withheld(const Context& context, const pfc::WatchdogService::Port& port, unsigned tc) {
@@ -54,6 +67,12 @@ v1::Pfc view_pfc(const Context& context, const port::Port& port, unsigned tc, st
     out.set_headroom_bytes(plan.headroom_bytes);
     out.set_needed_headroom_bytes(plan.needed_bytes);
     out.set_quanta(plan.quanta);
+    out.set_alpha(alpha_of(plan.alpha));
+  }
+  if (const auto* watched = context.pfc.watchdogs().port(port.slot)) {
+    out.set_rx_fps(watched->classes[tc].rx.rate_fps());
+    out.set_tx_fps(watched->classes[tc].tx.rate_fps());
+    if (info && info->plans[tc] && !info->in_force(tc)) out.set_withheld(why_withheld(context, *watched, tc));
   }
   if (const auto* watched = context.pfc.watchdogs().port(port.slot)) {
     out.set_rx_fps(watched->classes[tc].rx.rate_fps());
@@ -103,13 +122,14 @@ v1::Buffer view_buffer(const Context& context, const port::Port& port, unsigned 
                        const net::QdiscInfo* leaf) {
   const std::uint32_t row = LL_ROW(port.slot, tc);
   const auto& mmu = context.pfc.mmu();
-  const std::uint64_t cell = context.ports.running().cell_bytes;
-  const auto cells = [cell](std::uint64_t bytes) { return (bytes + cell - 1) / cell; };
+  const auto cells = [&](std::uint64_t bytes) { return in_cells(context, bytes); };
+  const QueueConfig& queue = port.config.queues[tc];
   v1::Buffer out;
   out.set_port(port.config.name);
   out.set_tc(tc);
-  out.set_lossless(port.config.queues[tc].lossless);
-  const std::uint64_t bytes = mmu.get(row, &ll_mmu::bytes);
+  out.set_lossless(queue.lossless);
+  const std::uint64_t headroom = mmu.get(row, &ll_mmu::headroom);
+  const std::uint64_t bytes = mmu.get(row, &ll_mmu::bytes) + headroom;
   const std::uint64_t peak = mmu.get(row, &ll_mmu::peak);
   out.set_ingress_bytes(bytes);
   out.set_ingress_cells(cells(bytes));
@@ -117,19 +137,45 @@ v1::Buffer view_buffer(const Context& context, const port::Port& port, unsigned 
   out.set_egress_bytes(leaf ? leaf->backlog_bytes : 0);
   out.set_egress_cells(cells(out.egress_bytes()));
   out.set_egress_peak_bytes(mmu.get(row, &ll_mmu::egress_peak));
-  out.set_limit_bytes(port.config.queues[tc].limit_bytes);
+  out.set_limit_bytes(queue.limit_bytes);
+  out.set_guaranteed_bytes(queue.guaranteed_bytes);
+  out.set_egress_alpha(alpha_of(queue.alpha));
   out.set_over_limit(mmu.get(row, &ll_mmu::over_limit));
   const pfc::PortInfo* info = context.pfc.port(port.slot);
   if (!info || !info->plans[tc]) return out;
   const pfc::Plan& plan = *info->plans[tc];
-  const auto beyond = [&](std::uint64_t level) {
-    return level > plan.xoff_bytes ? level - plan.xoff_bytes : 0;
-  };
-  out.set_xoff_bytes(plan.xoff_bytes);
+  const auto& pools = context.pfc.pools();
+  const ll_pfc thresholds = pfc::make_pfc_row(info->buffer[tc], &plan, {}, info->rate_bps);
+  out.set_xoff_bytes(ll_xoff_level(&thresholds, pools.get(LL_POOL_SHARED, &ll_pool::size),
+                                   pools.get(LL_POOL_SHARED, &ll_pool::used)));
+  out.set_alpha(alpha_of(plan.alpha));
   out.set_headroom_bytes(plan.headroom_bytes);
-  out.set_headroom_used_bytes(beyond(bytes));
-  out.set_headroom_peak_bytes(beyond(peak));
+  out.set_headroom_used_bytes(headroom);
+  out.set_headroom_peak_bytes(mmu.get(row, &ll_mmu::headroom_peak));
   return out;
+}
+
+// Guarantees of all attached ports.
+std::uint64_t reserved_bytes(const Context& context) {
+  std::uint64_t sum = 0;
+  for (const port::Port& port : context.ports.ports())
+    for (const QueueConfig& queue : port.config.queues)
+      if (port.state == port::PortState::Attached) sum += queue.guaranteed_bytes;
+  return sum;
+}
+
+void view_pools(const Context& context, v1::ListBufferReply& reply) {
+  static constexpr const char* kNames[LL_POOLS] = {"guaranteed", "shared", "headroom"};
+  const auto& pools = context.pfc.pools();
+  for (std::uint32_t id = 0; id < LL_POOLS; ++id) {
+    v1::Pool& out = *reply.add_pools();
+    out.set_name(kNames[id]);
+    out.set_size_bytes(id == LL_POOL_GUARANTEED ? reserved_bytes(context) : pools.get(id, &ll_pool::size));
+    out.set_used_bytes(pools.get(id, &ll_pool::used));
+    out.set_used_cells(in_cells(context, out.used_bytes()));
+    out.set_peak_bytes(pools.get(id, &ll_pool::peak));
+    out.set_over_limit(pools.get(id, &ll_pool::over_limit));
+  }
 }
 
 }  // namespace
@@ -137,9 +183,9 @@ v1::Buffer view_buffer(const Context& context, const port::Port& port, unsigned 
 Status list_pfc(const Context& context, const v1::ListPfcRequest& request, v1::ListPfcReply& reply) {
   const std::uint64_t now = monotonic_now();
   const ll_latency sent = context.ports.maps().pfc_latency.sum(0);
-  set_latency(*reply.mutable_send(), [&](std::uint32_t us) { return std::uint64_t{sent.bin[us]}; });
+  set_latency(*reply.mutable_send(), [&](std::uint32_t bin) { return std::uint64_t{sent.bin[bin]}; });
   const pfc::Histogram& closing = context.pfc.thread().closing();
-  set_latency(*reply.mutable_close(), [&](std::uint32_t us) { return closing[us].load(); });
+  set_latency(*reply.mutable_close(), [&](std::uint32_t bin) { return closing[bin].load(); });
   return for_ports(context, request.port(), [&](const port::Port& port) {
     for (unsigned tc = 0; tc < kTcs; ++tc) *reply.add_queues() = view_pfc(context, port, tc, now);
     *reply.add_ports() = view_pfc_port(context, port);
@@ -151,6 +197,8 @@ Status list_buffer(const Context& context, const v1::ListBufferRequest& request,
   if (!qdiscs) return {StatusCode::INTERNAL, qdiscs.error()};
   reply.set_cell_bytes(context.ports.running().cell_bytes);
   reply.set_healed(context.pfc.healed());
+  reply.set_missed(context.ports.missed_runs());
+  view_pools(context, reply);
   return for_ports(context, request.port(), [&](const port::Port& port) {
     for (unsigned tc = 0; tc < kTcs; ++tc)
       *reply.add_queues() = view_buffer(context, port, tc, net::find_leaf(*qdiscs, port.link.ifindex, tc));
@@ -159,8 +207,9 @@ Status list_buffer(const Context& context, const v1::ListBufferRequest& request,
 
 Status clear_watermark(const Context& context, const v1::ClearWatermarkRequest& request,
                        v1::ClearWatermarkReply& reply) {
+  if (request.port().empty()) context.pfc.buffer().clear_pool_watermarks();
   return for_ports(context, request.port(), [&](const port::Port& port) {
-    context.pfc.clear_watermarks(port.slot);
+    context.pfc.buffer().clear_watermarks(port.slot);
     reply.add_ports(port.config.name);
   });
 }
@@ -178,6 +227,7 @@ Status list_packet_drops(const Context& context, const v1::ListPacketDropsReques
       const auto* leaf = net::find_leaf(*qdiscs, port.link.ifindex, tc);
       out->set_tail(leaf ? leaf->dropped_packets : 0);
       out->set_wred(context.ports.maps().ecn_stats.sum(LL_ROW(port.slot, tc)).dropped);
+      out->set_pool(context.pfc.mmu().get(LL_ROW(port.slot, tc), &ll_mmu::dropped));
       out->set_watchdog(context.pfc.watchdog().get(LL_ROW(port.slot, tc), &ll_watchdog::discarded));
     }
   });

@@ -40,6 +40,7 @@ struct PfcConfig {
   std::uint32_t headroom_bytes = 0;    // room for what is under way when a peer is stopped
   unsigned cable_m = 5;                // length of the cable to the peer
   unsigned reaction_us = 100;          // from our frame's arrival until the peer sends nothing more
+  unsigned alpha = 0;                  // xoff is 2^(alpha - 8) x free shared pool (LL_ALPHA_*); 0: static
   bool operator==(const PfcConfig&) const = default;
 };
 
@@ -51,6 +52,9 @@ struct QueueConfig {
   bool lossless = false;
   std::optional<EcnConfig> ecn;
   std::optional<PfcConfig> pfc = std::nullopt;  // only of a lossless queue
+  std::uint32_t guaranteed_bytes = 0;           // of each ingress port, beside the shared pool
+  unsigned alpha =
+      0;  // of a lossy queue: depth at most this share of the free shared pool; 0: the limit alone
   bool operator==(const QueueConfig&) const = default;
 };
 
@@ -82,6 +86,13 @@ struct ApiConfig {
   bool operator==(const ApiConfig&) const = default;
 };
 
+// Pools that all ports share, by ingress. 0: not limited.
+struct BufferConfig {
+  std::uint32_t shared_bytes = 0;
+  std::uint32_t headroom_bytes = 0;
+  bool operator==(const BufferConfig&) const = default;
+};
+
 // Ports whose hook flows are looked for: packets that come in by one of them and go out by another, or the
 // same one. A port is in one group at most.
 struct PortGroup {
@@ -107,6 +118,7 @@ struct Config {
   std::string instance = "default";
   unsigned cell_bytes = 208;  // buffer unit that `show buffer` counts in, 64-4096
   ApiConfig api;
+  BufferConfig buffer;
   std::vector<PortConfig> ports;
   std::vector<PortGroup> port_groups;
   std::vector<HookRule> hook_rules;
@@ -149,9 +161,9 @@ std::string to_toml(const Config& config);
 // Checks the order kmin < kmax < limit and the ranges. Returns the message of the first fault.
 std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_bytes);
 
-// Checks what can be told without the port: xon_offset < xoff < limit, kmax < xoff, and lossless. Returns the
-// message of the first fault.
-std::optional<std::string> check_pfc(const QueueConfig& queue);
+// Checks what can be told without the port: guaranteed < xoff, xon_offset < xoff < limit, kmax < xoff,
+// lossless, and whether there is a pool for alpha. Returns the message of the first fault.
+std::optional<std::string> check_pfc(const QueueConfig& queue, const BufferConfig& buffer);
 
 // One difference between two configurations: a dotted path (port.eth0.queue.3.ecn.kmin,
 // port.eth0.maps.dscp_dot1p.26) and both values as the file would write them ("100KB" with its quotes); an

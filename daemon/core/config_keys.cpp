@@ -21,6 +21,10 @@ static_assert(static_cast<int>(Trust::Port) == LL_TRUST_PORT &&
 // In the order of the enumerations.
 constexpr std::array<std::string_view, 3> kTrusts{"port", "dot1p", "dscp"};
 constexpr std::array<std::string_view, 2> kSchedules{"strict", "wrr"};
+// Powers of two, from LL_ALPHA_MIN on.
+constexpr std::array<std::string_view, LL_ALPHA_MAX> kAlphas{"1/128", "1/64", "1/32", "1/16", "1/8", "1/4",
+                                                             "1/2",   "1",    "2",    "4",    "8"};
+static_assert(LL_ALPHA_MIN == 1 && kAlphas[LL_ALPHA_ONE - 1] == "1");
 constexpr std::array<std::string_view, 3> kActions{"drop", "forward", "alert"};
 constexpr std::array<std::string_view, 2> kModes{"auto", "manual"};
 
@@ -102,6 +106,17 @@ constexpr Key<T> row(std::string_view name, Rule rule, bool (*used)(const T&) = 
           [](const T& object) { return fetch(Member, object); }, used};
 }
 
+// A choice of kAlphas; absent is 0.
+template <class T>
+constexpr Key<T> alpha_row() {
+  return {"alpha", Rule(kAlphas),
+          [](T& object, const Scalar& value) {
+            object.alpha = static_cast<unsigned>(std::get<std::int64_t>(value)) + LL_ALPHA_MIN;
+          },
+          [](const T& object) -> Scalar { return std::int64_t{object.alpha} - LL_ALPHA_MIN; },
+          [](const T& object) { return object.alpha > 0; }};
+}
+
 bool is_wrr(const QueueConfig& q) { return q.schedule == Schedule::Wrr; }
 
 constexpr std::array kTopKeys{
@@ -114,6 +129,12 @@ constexpr std::array kApiKeys{
     row<ApiConfig, &ApiConfig::owner>("owner", kUser),
     row<ApiConfig, &ApiConfig::group>("group", kUser),
     row<ApiConfig, &ApiConfig::mode>("mode", kMode),
+};
+constexpr std::array kBufferKeys{
+    row<BufferConfig, &BufferConfig::shared_bytes>("shared", kPfcSize,
+                                                   [](const BufferConfig& b) { return b.shared_bytes > 0; }),
+    row<BufferConfig, &BufferConfig::headroom_bytes>(
+        "headroom", kPfcSize, [](const BufferConfig& b) { return b.headroom_bytes > 0; }),
 };
 constexpr std::array kPortKeys{
     row<PortConfig, &PortConfig::name>(
@@ -130,6 +151,9 @@ constexpr std::array kQueueKeys{
     row<QueueConfig, &QueueConfig::group>("group", integer(1, 2), is_wrr),
     row<QueueConfig, &QueueConfig::weight>("weight", integer(1, 100), is_wrr),
     row<QueueConfig, &QueueConfig::limit_bytes>("limit", kLimit),
+    row<QueueConfig, &QueueConfig::guaranteed_bytes>(
+        "guaranteed", kPfcSize, [](const QueueConfig& q) { return q.guaranteed_bytes > 0; }),
+    alpha_row<QueueConfig>(),
 };
 constexpr std::array kEcnKeys{
     row<EcnConfig, &EcnConfig::kmin_bytes>("kmin", kThreshold),
@@ -144,6 +168,7 @@ constexpr std::array kPfcKeys{
                                                  [](const PfcConfig& p) { return p.xon_offset_bytes > 0; }),
     row<PfcConfig, &PfcConfig::headroom_bytes>("headroom", kPfcSize,
                                                [](const PfcConfig& p) { return p.headroom_bytes > 0; }),
+    alpha_row<PfcConfig>(),
     row<PfcConfig, &PfcConfig::cable_m>("cable_m", integer(0, kMaxCable)),
     row<PfcConfig, &PfcConfig::reaction_us>("reaction_us", integer(0, kMaxReaction)),
 };
@@ -209,6 +234,10 @@ std::span<const Key<ApiConfig>> keys() {
   return kApiKeys;
 }
 template <>
+std::span<const Key<BufferConfig>> keys() {
+  return kBufferKeys;
+}
+template <>
 std::span<const Key<PortConfig>> keys() {
   return kPortKeys;
 }
@@ -256,6 +285,7 @@ std::vector<KeyInfo> known_keys() {
   std::vector<KeyInfo> out;
   list_keys<Config>(out, "");
   list_keys<ApiConfig>(out, "api.");
+  list_keys<BufferConfig>(out, "buffer.");
   list_maps(out, "maps.");
   list_queues(out, "queue.TC.");
   list_keys<WatchdogConfig>(out, "watchdog.");
@@ -267,6 +297,15 @@ std::vector<KeyInfo> known_keys() {
   out.push_back({"hook_flow." + std::string(kHookDscps), std::string(kHookDscpsAllowed)});
   return out;
 }
+
+namespace {
+
+ThresholdFault no_pool(std::string_view key) {
+  return {
+      key, {}, "alpha is a share of the shared pool, which has no size; allowed: with shared in [buffer]"};
+}
+
+}  // namespace
 
 std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes) {
   const auto range = [](std::string_view key, const Rule& rule,
@@ -296,7 +335,19 @@ std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t
   return std::nullopt;
 }
 
-std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue) {
+std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const BufferConfig& buffer) {
+  if (queue.alpha == 0) return std::nullopt;
+  if (queue.lossless)
+    return ThresholdFault{
+        "alpha",
+        {},
+        "a lossless queue drops nothing, so no share of the pool limits it; allowed: pfc.alpha, "
+        "which stops the peers"};
+  if (buffer.shared_bytes == 0) return no_pool("alpha");
+  return std::nullopt;
+}
+
+std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue, const BufferConfig& buffer) {
   if (!queue.pfc) return std::nullopt;
   const PfcConfig& pfc = *queue.pfc;
   const std::string xoff = format_size(pfc.xoff_bytes);
@@ -305,7 +356,27 @@ std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue) {
     return ThresholdFault{
         "", "", "PFC is for lossless queues, and this one is lossy; allowed: lossless = true beside it"};
   }
+  if (pfc.alpha && buffer.shared_bytes == 0) return no_pool("alpha");
+  if (pfc.alpha && pfc.xoff_bytes)
+    return ThresholdFault{
+        "alpha", "xoff",
+        "alpha makes xoff dynamic, and xoff " + xoff + " is given too; allowed: one of them"};
+  if (buffer.headroom_bytes && pfc.headroom_bytes > buffer.headroom_bytes)
+    return ThresholdFault{"headroom",
+                          {},
+                          "headroom " + format_size(pfc.headroom_bytes) + " is more than the " +
+                              format_size(buffer.headroom_bytes) + " of [buffer] headroom, which all share"};
   if (pfc.xoff_bytes == 0) return std::nullopt;
+  if (queue.guaranteed_bytes >= pfc.xoff_bytes)
+    return ThresholdFault{"guaranteed", "xoff",
+                          "guaranteed " + format_size(queue.guaranteed_bytes) + " is not below xoff " + xoff +
+                              "; the peer would be stopped inside its own guarantee"};
+  if (buffer.shared_bytes && pfc.xoff_bytes > std::uint64_t{queue.guaranteed_bytes} + buffer.shared_bytes)
+    return ThresholdFault{"xoff",
+                          {},
+                          "xoff " + xoff + " is more than guaranteed " + format_size(queue.guaranteed_bytes) +
+                              " and [buffer] shared " + format_size(buffer.shared_bytes) +
+                              " together; the pool would be used up before the peer is stopped"};
   if (pfc.xon_offset_bytes >= pfc.xoff_bytes) {
     return ThresholdFault{
         "xon_offset", "xoff",
@@ -342,8 +413,8 @@ std::optional<ThresholdFault> find_fault(const PfcAlarmConfig& alarm) {
   return std::nullopt;
 }
 
-std::optional<std::string> check_pfc(const QueueConfig& queue) {
-  auto fault = find_pfc_fault(queue);
+std::optional<std::string> check_pfc(const QueueConfig& queue, const BufferConfig& buffer) {
+  auto fault = find_pfc_fault(queue, buffer);
   if (!fault) return std::nullopt;
   return std::move(fault->message);
 }

@@ -33,6 +33,8 @@ std::span<const Key<Config>> keys();
 template <>
 std::span<const Key<ApiConfig>> keys();
 template <>
+std::span<const Key<BufferConfig>> keys();
+template <>
 std::span<const Key<PortConfig>> keys();
 template <>
 std::span<const Key<QueueConfig>> keys();
@@ -71,8 +73,8 @@ std::span<const MapKey> map_keys();
 std::string allowed(const MapKey& key);
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 8> kTopTables{"api",       "maps", "queue",      "watchdog",
-                                                            "pfc_alarm", "port", "port_group", "hook_flow"};
+inline constexpr std::array<std::string_view, 9> kTopTables{
+    "api", "buffer", "maps", "queue", "watchdog", "pfc_alarm", "port", "port_group", "hook_flow"};
 inline constexpr std::array<std::string_view, 4> kPortTables{"maps", "queue", "watchdog", "pfc_alarm"};
 inline constexpr std::array<std::string_view, 2> kQueueTables{"ecn", "pfc"};
 
@@ -90,7 +92,9 @@ struct ThresholdFault {
   std::string message;
 };
 std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes);
-std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue);
+std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue, const BufferConfig& buffer);
+// `alpha` of the queue itself.
+std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const BufferConfig& buffer);
 std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);
 std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
 

@@ -147,6 +147,7 @@ class Reader {
   const std::string& file_;
   ConfigErrors errors_;
   std::map<std::string, Origin> names_;  // ports so far
+  BufferConfig buffer_;                  // what queues are checked against
   std::vector<Origins> groups_;          // of the port groups
   std::vector<Origins> rules_;           // of the hook rules
 };
@@ -548,6 +549,8 @@ void Reader::check_draft(const QueueDraft& draft, const std::string& port_path) 
     if (const auto found = find_ecn_fault(draft.ecn, draft.queue.limit_bytes))
       return threshold_error(*found, draft.ecn_origins, draft.origins, port_path);
   }
+  if (const auto found = find_alpha_fault(draft.queue, buffer_))
+    return threshold_error(*found, draft.origins, draft.origins, port_path);
   check_pfc_draft(draft, port_path);
 }
 
@@ -556,9 +559,10 @@ void Reader::check_pfc_draft(const QueueDraft& draft, const std::string& port_pa
   QueueConfig queue = draft.queue;
   queue.pfc = draft.pfc;
   if (draft.ecn_on) queue.ecn = draft.ecn;
-  const auto found = find_pfc_fault(queue);
+  const auto found = find_pfc_fault(queue, buffer_);
   if (!found) return;
   Origins all = draft.pfc_origins;
+  if (const auto at = draft.origins.find("guaranteed"); at != draft.origins.end()) all.insert(*at);
   all.insert(draft.ecn_origins.begin(), draft.ecn_origins.end());
   all.try_emplace("", *draft.pfc_on);  // of a fault that is no key's
   threshold_error(*found, std::move(all), draft.origins, port_path);
@@ -587,6 +591,12 @@ Config Reader::read(const toml::table& root) {
   read_keys(root, "", kTopTables, config, given);
   if (const toml::table* api = table_at(root, "api", "")) read_keys(*api, "api", {}, config.api, given);
   if (config.api.socket.empty()) config.api.socket = default_socket(config.instance);
+
+  if (const auto* buffer = table_at(root, "buffer", "")) {
+    Origins of_buffer;
+    read_keys(*buffer, "buffer", {}, config.buffer, of_buffer);
+  }
+  buffer_ = config.buffer;
 
   const Defaults defaults = read_defaults(root);
   read_ports(root, defaults, config);

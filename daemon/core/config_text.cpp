@@ -165,6 +165,7 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to) {
   Difference diff;
   diff.keys_of("", &from, &to);
   diff.keys_of("api.", &from.api, &to.api);
+  diff.keys_of("buffer.", &from.buffer, &to.buffer);
   for (const PortConfig& port : from.ports) {
     if (const PortConfig* same = find_port(to, port.name)) {
       diff.port(port, *same);
@@ -184,6 +185,8 @@ std::string to_toml(const Config& config) {
   write_keys(out, "", config);
   out += "\n[api]\n";
   write_keys(out, "", config.api);
+  if (config.buffer != BufferConfig{}) out += "\n[buffer]\n";
+  write_keys(out, "", config.buffer);
   for (const PortConfig& port : config.ports) write_port(out, port);
   write_hooks(out, config);
   return out;

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/net/netlink_io.h"
 
+#include <arpa/inet.h>
+#include <linux/filter.h>
 #include <linux/netlink.h>
 #include <netlink/socket.h>
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <vector>
+
+#include "bpf/abi.h"
 
 namespace lossless::net {
 namespace {
@@ -131,6 +137,27 @@ Status Netlink::subscribe(std::initializer_list<int> groups) {
       return fail("cannot subscribe to netlink group " + std::to_string(group) + ": " + nl_geterror(error));
   if (const int error = nl_socket_set_nonblocking(socket_.get()))
     return fail(std::string("netlink socket: ") + nl_geterror(error));
+  return {};
+}
+
+// Classic BPF loads big-endian: fields in host order are compared by their bytes.
+Status Netlink::ignore_gate_events() {
+  constexpr std::uint32_t kType = offsetof(nlmsghdr, nlmsg_type);
+  constexpr std::uint32_t kHandle = NLMSG_HDRLEN + offsetof(tcmsg, tcm_handle);
+  std::vector<sock_filter> code{
+      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, kType),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_NEWQDISC), 0, 0),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kHandle),
+  };
+  for (unsigned tc = 0; tc < LL_TCS; ++tc)
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(LL_LEAF_HANDLE(tc)),
+                            static_cast<std::uint8_t>(LL_TCS - tc), 0));
+  code.push_back(BPF_STMT(BPF_RET | BPF_K, UINT32_MAX));
+  code.push_back(BPF_STMT(BPF_RET | BPF_K, 0));
+  code[1].jf = LL_TCS + 1;
+  const sock_fprog program{.len = static_cast<unsigned short>(code.size()), .filter = code.data()};
+  if (setsockopt(fd(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program))
+    return fail_errno("cannot filter netlink events", errno);
   return {};
 }
 

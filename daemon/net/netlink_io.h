@@ -50,6 +50,8 @@ class Netlink {
   Status dump(const Message& message, const std::string& what, const std::function<void(nlmsghdr*)>& each);
   // Multicast groups for monitoring (RTNLGRP_*); the socket then is for reading events only.
   Status subscribe(std::initializer_list<int> groups);
+  // Leaves out events about gates, in the kernel: they open and close many times a second.
+  Status ignore_gate_events();
   // Reads what is there without blocking. false: events were lost (buffer overrun), look at everything anew.
   bool read_events(const std::function<void(nlmsghdr*)>& each);
   int fd() const { return nl_socket_get_fd(socket_.get()); }

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "bpf/abi.h"
+#include "daemon/net/gate_io.h"
 
 namespace lossless::net {
 namespace {
@@ -21,7 +22,6 @@ using port::TreeClass;
 constexpr std::uint32_t kRoot = LL_HANDLE(LL_ROOT_MAJOR);
 constexpr std::uint32_t kRateClass = kRoot | LL_RATE_MINOR;
 constexpr std::uint8_t kEthernetLinkLayer = 1;  // TC_LINKLAYER_ETHERNET: no rate tables needed
-constexpr std::uint64_t kTickNs = 64;           // PSCHED_SHIFT
 // Leaves borrow everything from the rate class: one byte a second is the least that HTB takes.
 constexpr std::uint64_t kBorrowOnly = 1;
 
@@ -39,12 +39,6 @@ tc_ratespec rate_spec(std::uint64_t rate) {
   spec.linklayer = kEthernetLinkLayer;
   spec.rate = static_cast<std::uint32_t>(std::min<std::uint64_t>(rate, UINT32_MAX));
   return spec;
-}
-
-// Time in scheduler ticks that `bytes` take at `rate` (bytes per second).
-std::uint32_t ticks(std::uint64_t bytes, std::uint64_t rate) {
-  const auto ns = static_cast<unsigned __int128>(bytes) * 1'000'000'000U / rate;
-  return static_cast<std::uint32_t>(std::min<unsigned __int128>(ns / kTickNs, UINT32_MAX));
 }
 
 Message htb_root(int ifindex) {
@@ -76,8 +70,8 @@ Message htb_class(int ifindex, const ClassSpec& spec) {
         tc_htb_opt opt{};
         opt.rate = rate_spec(spec.rate);
         opt.ceil = rate_spec(spec.ceil);
-        opt.buffer = ticks(spec.burst, spec.rate);
-        opt.cbuffer = ticks(spec.cburst, spec.ceil);
+        opt.buffer = scheduler_ticks(spec.burst, spec.rate);
+        opt.cbuffer = scheduler_ticks(spec.cburst, spec.ceil);
         opt.prio = spec.prio;
         opt.quantum = spec.quantum;
         if (spec.rate > UINT32_MAX) m.attr(TCA_HTB_RATE64, spec.rate);
@@ -112,15 +106,6 @@ ClassSpec tc_class(const QueueTree& tree, unsigned tc) {
           .quantum = c.quantum};
 }
 
-struct GateSpec {
-  std::uint64_t rate;          // bytes per second
-  std::uint32_t burst, limit;  // bytes
-};
-
-GateSpec open_spec(std::uint32_t limit) {
-  return {.rate = port::kGateOpenRate, .burst = port::kGateOpenBurst, .limit = limit};
-}
-
 Message gate(int ifindex, unsigned tc, const GateSpec& spec, int flags) {
   Message message(RTM_NEWQDISC, flags);
   message.header(tc_header(ifindex, LL_PRIORITY(tc), LL_LEAF_HANDLE(tc)))
@@ -129,7 +114,7 @@ Message gate(int ifindex, unsigned tc, const GateSpec& spec, int flags) {
         tc_tbf_qopt opt{};
         opt.rate = rate_spec(spec.rate);
         opt.limit = spec.limit;
-        opt.buffer = ticks(spec.burst, spec.rate);
+        opt.buffer = scheduler_ticks(spec.burst, spec.rate);
         m.attr(TCA_TBF_PARMS, opt);
         if (spec.rate > UINT32_MAX) m.attr(TCA_TBF_RATE64, spec.rate);
         m.attr(TCA_TBF_BURST, spec.burst);
@@ -137,12 +122,14 @@ Message gate(int ifindex, unsigned tc, const GateSpec& spec, int flags) {
   return message;
 }
 
-void read_tbf_limit(const nlattr* options, QdiscInfo& info) {
+void read_tbf(const nlattr* options, QdiscInfo& info) {
   nlattr* attrs[TCA_TBF_MAX + 1];
   if (nla_parse_nested(attrs, TCA_TBF_MAX, const_cast<nlattr*>(options), nullptr) || !attrs[TCA_TBF_PARMS])
     return;
   if (nla_len(attrs[TCA_TBF_PARMS]) < static_cast<int>(sizeof(tc_tbf_qopt))) return;
-  info.limit_bytes = static_cast<const tc_tbf_qopt*>(nla_data(attrs[TCA_TBF_PARMS]))->limit;
+  const auto* parameters = static_cast<const tc_tbf_qopt*>(nla_data(attrs[TCA_TBF_PARMS]));
+  info.limit_bytes = parameters->limit;
+  info.closed = parameters->rate.rate == kGateClosedRate;
 }
 
 void read_stats(const nlattr* stats, QdiscInfo& info) {
@@ -168,7 +155,7 @@ std::optional<QdiscInfo> read_qdisc(nlmsghdr* header) {
   info.handle = tc->tcm_handle;
   info.parent = tc->tcm_parent;
   info.kind = nla_get_string(attrs[TCA_KIND]);
-  if (info.kind == "tbf" && attrs[TCA_OPTIONS]) read_tbf_limit(attrs[TCA_OPTIONS], info);
+  if (info.kind == "tbf" && attrs[TCA_OPTIONS]) read_tbf(attrs[TCA_OPTIONS], info);
   if (attrs[TCA_STATS2]) read_stats(attrs[TCA_STATS2], info);
   return info;
 }
@@ -177,7 +164,7 @@ Status apply_leaf(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limi
                   const QdiscInfo* present) {
   if (present && present->kind == "tbf" && present->limit_bytes == limit_bytes) return {};
   const int flags = present ? 0 : NLM_F_CREATE | NLM_F_EXCL;
-  return netlink.request(gate(ifindex, tc, open_spec(limit_bytes), flags),
+  return netlink.request(gate(ifindex, tc, open_gate_spec(limit_bytes), flags),
                          "cannot set the queue of TC " + std::to_string(tc));
 }
 
@@ -248,15 +235,8 @@ Status apply_tree(Netlink& netlink, int ifindex, const QueueTree& tree,
   return {};
 }
 
-Status close_gate(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes,
-                  std::uint32_t frame_bytes) {
-  constexpr std::uint64_t kSlowest = 1;  // byte per second: a frame takes half an hour
-  const GateSpec closed{.rate = kSlowest, .burst = frame_bytes, .limit = limit_bytes};
-  return netlink.request(gate(ifindex, tc, closed, 0), "cannot close the gate of TC " + std::to_string(tc));
-}
-
 Status open_gate(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes) {
-  return netlink.request(gate(ifindex, tc, open_spec(limit_bytes), 0),
+  return netlink.request(gate(ifindex, tc, open_gate_spec(limit_bytes), 0),
                          "cannot open the gate of TC " + std::to_string(tc));
 }
 
@@ -267,12 +247,6 @@ Status empty_leaf(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limi
       .text(TCA_KIND, "bfifo")
       .attr(TCA_OPTIONS, tc_fifo_qopt{.limit = limit_bytes});
   return netlink.request(message, "cannot empty the queue of TC " + std::to_string(tc));
-}
-
-bool is_gate_event(nlmsghdr* header) {
-  if (header->nlmsg_type != RTM_NEWQDISC || header->nlmsg_len < NLMSG_LENGTH(sizeof(tcmsg))) return false;
-  const std::uint32_t handle = static_cast<const tcmsg*>(nlmsg_data(header))->tcm_handle;
-  return handle >= LL_LEAF_HANDLE(0) && handle <= LL_LEAF_HANDLE(kTcs - 1);
 }
 
 Status remove_tree(Netlink& netlink, int ifindex) {

@@ -19,6 +19,7 @@ struct QdiscInfo {
   std::uint32_t parent = 0;
   std::string kind;
   std::uint32_t limit_bytes = 0;  // of a TBF
+  bool closed = false;            // a TBF with closed_gate_spec()
   std::uint64_t sent_bytes = 0;
   std::uint64_t sent_packets = 0;
   std::uint32_t backlog_bytes = 0;
@@ -43,16 +44,11 @@ bool is_foreign(const QdiscInfo& root);
 // set before) only the differences are sent. Queued packets stay.
 Status apply_tree(Netlink& netlink, int ifindex, const port::QueueTree& tree,
                   const std::optional<port::QueueTree>& applied);
-// Closes the gate of a TC: nothing leaves its queue any more, but for one frame at most. `frame_bytes` is the
-// longest frame that may be queued. Don't close a closed gate: each change lets a frame out.
-Status close_gate(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes,
-                  std::uint32_t frame_bytes);
-// Opens it. What waits goes on with the next frame that is sent out of the port, whichever it is.
+// Opens the gate of a TC. What waits goes on with the next frame that is sent out of the port, whichever it
+// is. The PFC thread's own way to open and close is net/gate_io.
 Status open_gate(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes);
 // Throws away what waits in the queue of a TC. The gate stays as it is, and so do the counters.
 Status empty_leaf(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes);
-// True for an event about one of our leaves that is there: a gate that opened or closed.
-bool is_gate_event(nlmsghdr* header);
 
 // Removes our tree; a port without it is left alone.
 Status remove_tree(Netlink& netlink, int ifindex);

@@ -136,6 +136,13 @@ void PauseTable::on_xon(Port& port, const ll_pfc_event& event, Nanos now, Action
   send(port, bit(tc), 0, out);
 }
 
+void PauseTable::refresh(Port& port, unsigned tc, Nanos now, Actions& out) {
+  if (!rows_.let_go_on || !rows_.let_go_on(LL_ROW(port.info.slot, tc), *port.info.plans[tc]))
+    return stop_peer(port, tc, now, out);
+  port.classes[tc].xon_sent = now;
+  send(port, bit(tc), 0, out);
+}
+
 void PauseTable::on_timer(Nanos now, Actions& out) {
   for (auto& [slot, port] : ports_) {
     bool opened = false;
@@ -148,7 +155,7 @@ void PauseTable::on_timer(Nanos now, Actions& out) {
       if (c.refresh_at > now) continue;
       c.refresh_at = kNever;
       if (port.info.up && port.info.in_force(tc) && rows_.is_off(LL_ROW(slot, tc)))
-        stop_peer(port, tc, now, out);
+        refresh(port, tc, now, out);
     }
     if (opened && port.info.up) send(port, kNobody, 0, out);
   }

@@ -46,6 +46,9 @@ class PauseTable {
   struct Rows {
     std::function<bool(std::uint32_t row)> is_off;        // it holds the peer stopped
     std::function<Nanos(std::uint32_t row)> asked_until;  // the peer wants a pause until then; 0: none
+    // Asked before a stopped peer is stopped for longer: true when the level is low enough by now, and the
+    // row says so already. May be empty.
+    std::function<bool(std::uint32_t row, const Plan& plan)> let_go_on = {};
   };
   explicit PauseTable(Rows rows) : rows_(std::move(rows)) {}
 
@@ -84,6 +87,7 @@ class PauseTable {
   static void open(Port& port, unsigned tc, Nanos now, Actions& out);
   void open_all(Port& port, Nanos now, Actions& out);
   static void stop_peer(Port& port, unsigned tc, Nanos now, Actions& out);
+  void refresh(Port& port, unsigned tc, Nanos now, Actions& out);
 
   Rows rows_;
   std::map<std::uint32_t, Port> ports_;

@@ -2,6 +2,7 @@
 #include "daemon/pfc/plan.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "bpf/stages/pfc.h"
 #include "daemon/core/units.h"
@@ -33,6 +34,33 @@ std::string share_error(const QueueConfig& queue, const Plan& plan, unsigned oth
          " in all; a lossless queue would lose packets";
 }
 
+std::expected<void, std::string> set_static(const QueueConfig& queue, unsigned others, Plan& plan) {
+  const std::uint64_t share = queue.limit_bytes / others;
+  plan.xoff_bytes = queue.pfc->xoff_bytes;
+  if (plan.xoff_bytes == 0) plan.xoff_bytes = share > plan.headroom_bytes ? share - plan.headroom_bytes : 0;
+  if (plan.xoff_bytes + plan.headroom_bytes > share || plan.xoff_bytes == 0)
+    return std::unexpected(share_error(queue, plan, others));
+  return {};
+}
+
+// A port alone comes to rest where it holds alpha times what is free, alpha / (1 + alpha) of the pool; the
+// next one at the same part of what it left. No row is let in above its threshold, so no more than the sum of
+// these is ever in use.
+std::expected<void, std::string> set_dynamic(const QueueConfig& queue, const BufferConfig& buffer,
+                                             unsigned others, Plan& plan) {
+  const double alpha = std::ldexp(1.0, static_cast<int>(plan.alpha) - static_cast<int>(LL_ALPHA_ONE));
+  const auto of_pool = [&](double part) { return static_cast<std::uint64_t>(part * buffer.shared_bytes); };
+  plan.xoff_bytes = plan.guaranteed_bytes + of_pool(alpha / (1 + alpha));
+  const std::uint64_t held = others * (plan.guaranteed_bytes + plan.headroom_bytes) +
+                             of_pool(1 - std::pow(1 + alpha, -static_cast<double>(others)));
+  if (held <= queue.limit_bytes) return {};
+  return std::unexpected(
+      "limit " + format_size(queue.limit_bytes) + " does not hold what " + std::to_string(others) +
+      " other ports may send before they stop: " + format_size(held) + ", their shares of the pool of " +
+      format_size(buffer.shared_bytes) + ", guarantees, and headroom " + format_size(plan.headroom_bytes) +
+      " each; a lossless queue would lose packets");
+}
+
 }  // namespace
 
 std::uint64_t needed_headroom(const PfcConfig& config, std::uint64_t rate_bps, unsigned mtu) {
@@ -57,13 +85,18 @@ std::expected<Plan, std::string> plan_pfc(const QueueConfig& queue, const PortFa
   if (plan.headroom_bytes < plan.needed_bytes)
     return std::unexpected(headroom_error(plan.headroom_bytes, config, plan.needed_bytes, rate, facts.mtu));
 
-  const std::uint64_t share = queue.limit_bytes / others;
-  plan.xoff_bytes = config.xoff_bytes;
-  if (plan.xoff_bytes == 0) plan.xoff_bytes = share > plan.headroom_bytes ? share - plan.headroom_bytes : 0;
+  plan.guaranteed_bytes = queue.guaranteed_bytes;
+  plan.alpha = static_cast<std::uint8_t>(config.alpha);
+  if (facts.buffer.headroom_bytes && plan.headroom_bytes > facts.buffer.headroom_bytes)
+    return std::unexpected("headroom " + format_size(plan.headroom_bytes) +
+                           " of one queue is more than the " + format_size(facts.buffer.headroom_bytes) +
+                           " of [buffer] headroom, which all share");
+  if (auto set =
+          plan.alpha ? set_dynamic(queue, facts.buffer, others, plan) : set_static(queue, others, plan);
+      !set)
+    return std::unexpected(set.error());
   const std::uint64_t offset =
       config.xon_offset_bytes ? config.xon_offset_bytes : std::max(plan.xoff_bytes / kXonShare, 2 * frame);
-  if (plan.xoff_bytes + plan.headroom_bytes > share || plan.xoff_bytes == 0)
-    return std::unexpected(share_error(queue, plan, others));
   if (offset >= plan.xoff_bytes)
     return std::unexpected("xoff " + format_size(plan.xoff_bytes) + " is not above xon_offset " +
                            format_size(offset) +
@@ -78,13 +111,23 @@ std::expected<Plan, std::string> plan_pfc(const QueueConfig& queue, const PortFa
   return plan;
 }
 
-ll_pfc make_pfc_row(const Plan* plan, const Mac& mac, std::uint64_t rate_bps) {
+BufferTerms buffer_terms(const QueueConfig& queue) {
+  return {.guaranteed_bytes = queue.guaranteed_bytes,
+          .lossless = queue.lossless,
+          .egress_alpha = static_cast<std::uint8_t>(queue.alpha)};
+}
+
+ll_pfc make_pfc_row(const BufferTerms& terms, const Plan* plan, const Mac& mac, std::uint64_t rate_bps) {
   ll_pfc row{};
+  row.lossless = terms.lossless ? 1 : 0;
+  row.guaranteed = terms.guaranteed_bytes;
+  row.egress_alpha = terms.egress_alpha;
   row.quantum_ps = ll_pfc_quantum_ps(rate_bps);
   if (!plan) return row;
   row.xoff = plan->xoff_bytes;
-  row.xon = plan->xon_bytes;
-  row.limit = plan->xoff_bytes + plan->headroom_bytes;
+  row.xon_offset = plan->xoff_bytes - plan->xon_bytes;
+  row.headroom = plan->headroom_bytes;
+  row.alpha = plan->alpha;
   // The daemon refreshes at half the time; the datapath only when that did not happen.
   row.refresh_ns = plan->pause_ns * 3 / 4;
   row.quanta = plan->quanta;

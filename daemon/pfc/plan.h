@@ -21,6 +21,7 @@ struct PortFacts {
   unsigned mtu = 1500;         // bytes, without the Ethernet header
   unsigned ports = 1;          // of the switch
   Mac mac{};
+  BufferConfig buffer{};  // pools of the switch
 };
 
 // Rate of a software port that has no limit of its own.
@@ -40,13 +41,24 @@ struct Plan {
   std::uint64_t needed_bytes = 0;  // headroom that the link needs
   std::uint16_t quanta = 0;
   std::uint64_t pause_ns = 0;  // what the quanta last at the port's rate
+  std::uint8_t alpha = 0;      // as in ll_pfc; not 0: xoff and xon are those while nobody else holds anything
+  std::uint64_t guaranteed_bytes = 0;
   bool operator==(const Plan&) const = default;
 };
 
 // The plan of one queue, whose `pfc` must be there. The error names both values and why they don't fit.
 std::expected<Plan, std::string> plan_pfc(const QueueConfig& queue, const PortFacts& facts);
 
-// Row of the datapath's map; without a plan it only tells what a quantum lasts. `rate_bps` > 0.
-ll_pfc make_pfc_row(const Plan* plan, const Mac& mac, std::uint64_t rate_bps);
+// What the buffer model grants a (port, TC) beside PFC.
+struct BufferTerms {
+  std::uint32_t guaranteed_bytes = 0;
+  bool lossless = false;
+  std::uint8_t egress_alpha = 0;  // as in ll_pfc
+  bool operator==(const BufferTerms&) const = default;
+};
+BufferTerms buffer_terms(const QueueConfig& queue);
+
+// Row of the datapath's map; without a plan PFC is off in it. `rate_bps` > 0.
+ll_pfc make_pfc_row(const BufferTerms& terms, const Plan* plan, const Mac& mac, std::uint64_t rate_bps);
 
 }  // namespace lossless::pfc

@@ -26,6 +26,7 @@ struct PortInfo {
   std::array<std::optional<Plan>, kTcs> plans;  // of the TCs with PFC, as configured
   TcMask withheld = 0;                          // of these: PFC is off now (escape, deadlock watchdog)
   std::array<std::uint32_t, kTcs> limits{};     // bytes, of the queues
+  std::array<BufferTerms, kTcs> buffer{};
   WatchdogConfig watchdog;
   PfcAlarmConfig alarm;
   bool operator==(const PortInfo&) const = default;
@@ -46,6 +47,8 @@ class PortSink {
   virtual void remove_port(std::uint32_t slot) = 0;
   // Its rows start anew.
   virtual void clear_port(std::uint32_t slot) = 0;
+  // Sizes of the pools.
+  virtual void set_buffer(const BufferConfig& buffer) = 0;
   // TCs (bit by bit) into whose queues hook flows of other TCs are moved; they count in the TC they came in.
   virtual void set_moved_tcs(std::uint8_t tcs) = 0;
 };

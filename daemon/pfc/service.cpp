@@ -10,31 +10,16 @@
 #include "daemon/core/clock.h"
 #include "daemon/net/qdisc_io.h"
 #include "daemon/pfc/escape_io.h"
+#include "daemon/pfc/gates_io.h"
 
 namespace lossless::pfc {
 namespace {
 
-constexpr __u64 ll_mmu::* kMmuMembers[] = {&ll_mmu::bytes,      &ll_mmu::peak,  &ll_mmu::egress_peak,
-                                           &ll_mmu::over_limit, &ll_mmu::xoff,  &ll_mmu::xoff_ns,
-                                           &ll_mmu::tx_xoff,    &ll_mmu::tx_xon};
 constexpr __u64 ll_pause::* kPauseMembers[] = {
     &ll_pause::since_ns,       &ll_pause::paused_ns, &ll_pause::transitions, &ll_pause::until_ns,
     &ll_pause::asked_since_ns, &ll_pause::asked_ns,  &ll_pause::last_ns,     &ll_pause::rx_frames};
 constexpr __u64 ll_watchdog::* kWatchdogMembers[] = {&ll_watchdog::discard_until_ns, &ll_watchdog::discarded,
                                                      &ll_watchdog::off};
-
-// Packets in the queues of these TCs (bit by bit).
-std::uint64_t waiting(const std::vector<net::QdiscInfo>& qdiscs,
-                      const std::map<std::uint32_t, PortInfo>& ports, unsigned tcs) {
-  std::uint64_t packets = 0;
-  for (const auto& [slot, port] : ports) {
-    for (unsigned tc = 0; tc < kTcs; ++tc) {
-      const auto* leaf = (tcs >> tc & 1) != 0 ? net::find_leaf(qdiscs, port.ifindex, tc) : nullptr;
-      if (leaf) packets += leaf->backlog_packets;
-    }
-  }
-  return packets;
-}
 
 }  // namespace
 
@@ -45,20 +30,21 @@ Result<std::unique_ptr<PfcService>> PfcService::start(const Maps& maps, net::Net
   self->escape_ = load_escape(escape_file);
   if (self->escape_.on()) spdlog::warn("PFC is off on all ports (escape), as before");
   self->make_watchdogs();
-  auto thread = PauseThread::start(maps.pfc_events, self->mmu_, self->pause_);
+  auto thread =
+      PauseThread::start(maps.pfc_events, self->buffer_->rows(), self->buffer_->pools(), self->pause_);
   if (!thread) return std::unexpected(thread.error());
   self->thread_ = std::move(*thread);
   return self;
 }
 
 Status PfcService::map_rows() {
-  auto mmu = SharedArray<ll_mmu>::map(maps_.mmu.fd(), LL_ROWS);
-  if (!mmu) return std::unexpected(mmu.error());
+  auto buffer = BufferModel::map(maps_);
+  if (!buffer) return std::unexpected(buffer.error());
   auto pause = SharedArray<ll_pause>::map(maps_.pause.fd(), LL_ROWS);
   if (!pause) return std::unexpected(pause.error());
   auto watchdog = SharedArray<ll_watchdog>::map(maps_.watchdog.fd(), LL_ROWS);
   if (!watchdog) return std::unexpected(watchdog.error());
-  mmu_ = std::move(*mmu);
+  buffer_ = std::move(*buffer);
   pause_ = std::move(*pause);
   watchdog_ = std::move(*watchdog);
   return {};
@@ -66,7 +52,8 @@ Status PfcService::map_rows() {
 
 void PfcService::make_watchdogs() {
   watchdogs_ = std::make_unique<WatchdogService>(
-      WatchdogService::Rows{.pause = pause_, .mmu = mmu_, .watchdog = watchdog_, .frames = maps_.pfc_stats},
+      WatchdogService::Rows{
+          .pause = pause_, .mmu = buffer_->rows(), .watchdog = watchdog_, .frames = maps_.pfc_stats},
       WatchdogService::Orders{
           .changed =
               [this](std::uint32_t slot) {
@@ -111,7 +98,7 @@ Status PfcService::bring_to_force(std::uint32_t slot) {
   if (thread_) thread_->post(port);
   for (unsigned tc = 0; tc < kTcs; ++tc) {
     const std::uint32_t key = LL_ROW(slot, tc);
-    const ll_pfc row = make_pfc_row(port.in_force(tc), port.mac, port.rate_bps);
+    const ll_pfc row = make_pfc_row(port.buffer[tc], port.in_force(tc), port.mac, port.rate_bps);
     const auto before = written_.find(key);
     if (before != written_.end() && std::memcmp(&before->second, &row, sizeof row) == 0) continue;
     if (auto ok = maps_.pfc.set(key, row); !ok) return ok;
@@ -137,14 +124,24 @@ void PfcService::remove_port(std::uint32_t slot) {
 }
 
 void PfcService::clear_port(std::uint32_t slot) {
+  buffer_->clear_port(slot);
   for (unsigned tc = 0; tc < kTcs; ++tc) {
     const std::uint32_t row = LL_ROW(slot, tc);
-    for (const auto member : kMmuMembers) mmu_.at(row, member).store(0, std::memory_order_relaxed);
     for (const auto member : kPauseMembers) pause_.at(row, member).store(0, std::memory_order_relaxed);
     for (const auto member : kWatchdogMembers) watchdog_.at(row, member).store(0, std::memory_order_relaxed);
     written_.erase(row);
     (void)maps_.pfc.set(row, {});
   }
+}
+
+Status PfcService::open_unknown_gates() const {
+  const auto closed = list_closed_gates(netlink_, maps_.ports, pause_);
+  if (!closed) return std::unexpected(closed.error());
+  for (const ClosedGate& gate : *closed) {
+    if (gate.since_ns != 0) continue;
+    if (auto opened = open_closed_gate(netlink_, gate); !opened) return opened;
+  }
+  return {};
 }
 
 Nanos PfcService::watch(Nanos now) {
@@ -182,41 +179,6 @@ Status PfcService::set_escape(bool on, Nanos now) {
 const PortInfo* PfcService::port(std::uint32_t slot) const {
   const auto at = ports_.find(slot);
   return at == ports_.end() ? nullptr : &at->second;
-}
-
-void PfcService::heal() {
-  std::map<std::uint32_t, std::uint64_t> now;
-  std::vector<std::uint32_t> still;
-  for (const auto& [slot, port] : ports_) {
-    for (unsigned tc = 0; tc < kTcs; ++tc) {
-      const std::uint32_t row = LL_ROW(slot, tc);
-      const std::uint64_t bytes = mmu_.get(row, &ll_mmu::bytes);
-      if (bytes == 0) continue;
-      now[row] = bytes;
-      if (const auto before = standing_.find(row); before != standing_.end() && before->second == bytes)
-        still.push_back(row);
-    }
-  }
-  standing_ = std::move(now);
-  if (still.empty()) return;
-  const auto list = net::list_qdiscs(netlink_);
-  if (!list) return spdlog::error("{}", list.error());
-  for (const std::uint32_t row : still) {
-    if (waiting(*list, ports_, 1U << row % kTcs | moved_tcs_) > 0) continue;
-    mmu_.at(row, &ll_mmu::bytes).fetch_sub(standing_[row], std::memory_order_relaxed);
-    mmu_.at(row, &ll_mmu::xoff).store(0, std::memory_order_relaxed);
-    healed_++;
-    spdlog::debug("buffer model: {} bytes of row {} were in no queue", standing_[row], row);
-  }
-}
-
-void PfcService::clear_watermarks(std::uint32_t slot) {
-  for (unsigned tc = 0; tc < kTcs; ++tc) {
-    const std::uint32_t row = LL_ROW(slot, tc);
-    mmu_.at(row, &ll_mmu::peak).store(mmu_.get(row, &ll_mmu::bytes), std::memory_order_relaxed);
-    mmu_.at(row, &ll_mmu::egress_peak).store(0, std::memory_order_relaxed);
-    mmu_.at(row, &ll_mmu::over_limit).store(0, std::memory_order_relaxed);
-  }
 }
 
 }  // namespace lossless::pfc

@@ -6,8 +6,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "daemon/pfc/buffer_model_io.h"
 #include "daemon/pfc/port.h"
 #include "daemon/pfc/thread_io.h"
 #include "daemon/pfc/watchdog_escape.h"
@@ -25,12 +27,18 @@ class PfcService final : public PortSink {
   Status set_port(const PortInfo& port) override;
   void remove_port(std::uint32_t slot) override;
   void clear_port(std::uint32_t slot) override;
-  void set_moved_tcs(std::uint8_t tcs) override { moved_tcs_ = tcs; }
+  void set_moved_tcs(std::uint8_t tcs) override { buffer_->set_moved_tcs(tcs); }
 
-  // Call every few hundredths of a second. A counter that stood still since the last call while every queue
-  // of its TC, and of those that hook flows are moved into, is empty has drifted: it becomes 0. Queues are
-  // looked at only when a counter stood still.
-  void heal();
+  void set_buffer(const BufferConfig& buffer) override { buffer_->set_sizes(buffer); }
+
+  // Opens gates that are closed although no row says so: of a datapath whose maps were replaced. Call at the
+  // start, when the ports are there.
+  Status open_unknown_gates() const;
+
+  // See BufferModel.
+  void heal() {
+    buffer_->heal(ports_, [this] { return net::list_qdiscs(netlink_); });
+  }
   // Runs the deadlock watchdogs and the alarms; call again at the time (CLOCK_MONOTONIC) it returns.
   Nanos watch(Nanos now);
   // An operator gives a TC the PFC back that its watchdog withholds. The error says that it does not.
@@ -44,16 +52,16 @@ class PfcService final : public PortSink {
   void on_deadlock(std::function<void(const std::string& port, unsigned tc)> listener) {
     deadlock_ = std::move(listener);
   }
-  // Highest levels start from now. `slot` of the port.
-  void clear_watermarks(std::uint32_t slot);
 
   const PortInfo* port(std::uint32_t slot) const;
-  const SharedArray<ll_mmu>& mmu() const { return mmu_; }
+  BufferModel& buffer() { return *buffer_; }
+  const SharedArray<ll_mmu>& mmu() const { return buffer_->rows(); }
+  const SharedArray<ll_pool>& pools() const { return buffer_->pools(); }
   const SharedArray<ll_pause>& pause() const { return pause_; }
   const SharedArray<ll_watchdog>& watchdog() const { return watchdog_; }
   const WatchdogService& watchdogs() const { return *watchdogs_; }
   const PauseThread& thread() const { return *thread_; }
-  std::uint64_t healed() const { return healed_; }
+  std::uint64_t healed() const { return buffer_->healed(); }
 
  private:
   PfcService(const Maps& maps, net::Netlink& netlink, std::string escape_file)
@@ -67,16 +75,13 @@ class PfcService final : public PortSink {
   const Maps& maps_;
   net::Netlink& netlink_;
   std::string escape_file_;
-  SharedArray<ll_mmu> mmu_;
+  std::optional<BufferModel> buffer_;  // there once start() has mapped it
   SharedArray<ll_pause> pause_;
   SharedArray<ll_watchdog> watchdog_;
   Escape escape_;
   std::function<void(const std::string&, unsigned)> deadlock_;
   std::map<std::uint32_t, PortInfo> ports_;
-  std::map<std::uint32_t, ll_pfc> written_;          // rows as the datapath has them
-  std::map<std::uint32_t, std::uint64_t> standing_;  // rows that held something at the last look
-  std::uint64_t healed_ = 0;
-  std::uint8_t moved_tcs_ = 0;
+  std::map<std::uint32_t, ll_pfc> written_;  // rows as the datapath has them
   std::unique_ptr<WatchdogService> watchdogs_;
   std::unique_ptr<PauseThread> thread_;  // last: it uses the arrays
 };

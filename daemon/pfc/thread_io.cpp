@@ -16,9 +16,10 @@
 #include <csignal>
 #include <ctime>
 
+#include "bpf/stages/latency.h"
+#include "bpf/stages/mmu.h"
 #include "bpf/stages/pfc.h"
 #include "daemon/core/clock.h"
-#include "daemon/net/qdisc_io.h"
 
 namespace lossless::pfc {
 namespace {
@@ -28,20 +29,23 @@ constexpr Nanos kSecondNs = 1'000'000'000;
 
 }  // namespace
 
-PauseThread::PauseThread(const SharedArray<ll_mmu>& mmu, const SharedArray<ll_pause>& pause,
-                         net::Netlink netlink)
+PauseThread::PauseThread(const SharedArray<ll_mmu>& mmu, const SharedArray<ll_pool>& pools,
+                         const SharedArray<ll_pause>& pause, net::GateSocket gates)
     : mmu_(mmu),
+      pools_(pools),
       pause_(pause),
-      netlink_(std::move(netlink)),
+      gates_(std::move(gates)),
       table_({.is_off = [this](std::uint32_t row) { return mmu_.get(row, &ll_mmu::xoff) != 0; },
-              .asked_until = [this](std::uint32_t row) { return pause_.get(row, &ll_pause::until_ns); }}),
+              .asked_until = [this](std::uint32_t row) { return pause_.get(row, &ll_pause::until_ns); },
+              .let_go_on = [this](std::uint32_t row, const Plan& plan) { return let_go_on(row, plan); }}),
       ring_(nullptr, ring_buffer__free) {}
 
 Result<std::unique_ptr<PauseThread>> PauseThread::start(int pfc_events, const SharedArray<ll_mmu>& mmu,
+                                                        const SharedArray<ll_pool>& pools,
                                                         const SharedArray<ll_pause>& pause) {
-  auto netlink = net::Netlink::open();
-  if (!netlink) return std::unexpected(netlink.error());
-  std::unique_ptr<PauseThread> self(new PauseThread(mmu, pause, std::move(*netlink)));
+  auto gates = net::GateSocket::open();
+  if (!gates) return std::unexpected(gates.error());
+  std::unique_ptr<PauseThread> self(new PauseThread(mmu, pools, pause, std::move(*gates)));
   if (auto opened = self->open(pfc_events); !opened) return std::unexpected(opened.error());
   // Signals are for the event loop.
   sigset_t all;
@@ -74,7 +78,8 @@ Status PauseThread::open(int pfc_events) {
   raw_ = Fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));  // protocol 0: sends only
   if (!ring_ || !epoll_ || !timer_ || !wake_ || !raw_)
     return fail_errno("cannot set up the PFC thread", errno);
-  for (const int fd : {ring_buffer__epoll_fd(ring_.get()), timer_.get(), wake_.get()}) {
+  // The ring's own descriptor: libbpf's would be a second epoll to wake through.
+  for (const int fd : {pfc_events, timer_.get(), wake_.get()}) {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.fd = fd;
@@ -88,37 +93,57 @@ void PauseThread::post(const Order& order) {
   {
     const std::lock_guard lock(mutex_);
     orders_.push_back(order);
+    has_orders_ = true;
   }
   const std::uint64_t one = 1;
   (void)!write(wake_.get(), &one, sizeof one);
 }
 
 void PauseThread::run() {
-  for (;;) {
+  while (!stopping_) {
     epoll_event events[3];
     if (epoll_wait(epoll_.get(), events, 3, -1) < 0 && errno != EINTR) return;
-    std::uint64_t count = 0;
-    (void)!read(timer_.get(), &count, sizeof count);
-    if (!take_orders()) return;
-    ring_buffer__consume(ring_.get());
+    ring_buffer__consume(ring_.get());  // first: frames that came in are what is urgent
+    for (const int fd : {timer_.get(), wake_.get()}) {
+      std::uint64_t count = 0;
+      (void)!read(fd, &count, sizeof count);
+    }
+    take_orders();
     table_.on_timer(monotonic_now(), actions_);
     carry_out();
     set_timer();
+    follow_.move_if_due();
   }
 }
 
-// false: the thread is to end.
-bool PauseThread::take_orders() {
-  std::uint64_t count = 0;
-  if (read(wake_.get(), &count, sizeof count) < 0) return true;
+// A dynamic threshold may have risen above a level at which nothing moves. The datapath, which looks when a
+// packet leaves, does not see that.
+bool PauseThread::let_go_on(std::uint32_t row, const Plan& plan) {
+  if (plan.alpha == 0) return false;
+  ll_pfc thresholds{};
+  thresholds.alpha = plan.alpha;
+  thresholds.guaranteed = plan.guaranteed_bytes;
+  thresholds.xon_offset = plan.xoff_bytes - plan.xon_bytes;
+  const std::uint64_t level = mmu_.get(row, &ll_mmu::bytes) + mmu_.get(row, &ll_mmu::headroom);
+  if (level > ll_xon_level(&thresholds, pools_.get(LL_POOL_SHARED, &ll_pool::size),
+                           pools_.get(LL_POOL_SHARED, &ll_pool::used)))
+    return false;
+  __u64 off = 1;
+  return mmu_.at(row, &ll_mmu::xoff).compare_exchange_strong(off, 0);
+}
+
+void PauseThread::take_orders() {
+  if (!has_orders_) return;
   std::vector<Order> orders;
   {
     const std::lock_guard lock(mutex_);
     orders.swap(orders_);
+    has_orders_ = false;
   }
   for (const Order& order : orders) {
-    if (std::holds_alternative<Stop>(order)) return false;
-    if (const auto* port = std::get_if<PortInfo>(&order)) {
+    if (std::holds_alternative<Stop>(order)) {
+      stopping_ = true;
+    } else if (const auto* port = std::get_if<PortInfo>(&order)) {
       std::array<Gate, kTcs> gates{};
       for (unsigned tc = 0; tc < kTcs; ++tc) {
         const std::uint32_t row = LL_ROW(port->slot, tc);
@@ -134,17 +159,18 @@ bool PauseThread::take_orders() {
       table_.forget(removed->slot);
     }
   }
-  return true;
 }
 
 int PauseThread::on_record(void* self, void* data, std::size_t size) {
   if (size < sizeof(ll_pfc_event)) return 0;
   auto* thread = static_cast<PauseThread*>(self);
   const auto& event = *static_cast<const ll_pfc_event*>(data);
+  thread->take_orders();  // a port is made known before the datapath tells of it
   thread->closing_since_ = event.kind == LL_EVENT_RX ? event.ns : 0;
   thread->table_.on_event(event, monotonic_now(), thread->actions_);
   thread->carry_out();
   thread->closing_since_ = 0;
+  thread->follow_.saw_event(event.cpu);
   return 0;
 }
 
@@ -161,17 +187,17 @@ void PauseThread::carry_out(const Action& action) {
   switch (action.kind) {
     case Action::Kind::Close: {
       publish(action.slot, action.tc);
-      const Status closed =
-          net::close_gate(netlink_, port->ifindex, action.tc, port->limits[action.tc], port->frame_bytes);
+      const bool closed = gates_.set(port->ifindex, action.tc,
+                                     net::closed_gate_spec(port->limits[action.tc], port->frame_bytes)) == 0;
       if (!closed) failures_++;
       if (closed && closing_since_) {
-        const Nanos us = (monotonic_now() - closing_since_) / 1000;
-        closing_[std::min<Nanos>(us, LL_LATENCY_BINS - 1)]++;
+        closing_[ll_latency_bin((monotonic_now() - closing_since_) / 1000)]++;
       }
       return;
     }
     case Action::Kind::Open:
-      if (!net::open_gate(netlink_, port->ifindex, action.tc, port->limits[action.tc])) failures_++;
+      if (gates_.set(port->ifindex, action.tc, net::open_gate_spec(port->limits[action.tc])) != 0)
+        failures_++;
       publish(action.slot, action.tc);
       return;
     case Action::Kind::Send:

@@ -13,7 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/net/netlink_io.h"
+#include "daemon/net/gate_io.h"
+#include "daemon/pfc/follow_cpu_io.h"
 #include "daemon/pfc/pause_table.h"
 #include "loader/fd.h"
 #include "loader/shared_array.h"
@@ -22,13 +23,14 @@ struct ring_buffer;
 
 namespace lossless::pfc {
 
-// One microsecond each; the last one has all that took longer.
+// Bins of bpf/stages/latency.h.
 using Histogram = std::array<std::atomic<std::uint64_t>, LL_LATENCY_BINS>;
 
 class PauseThread {
  public:
   // Opens its sockets in the calling thread's network namespace and starts. `pfc_events` is the ring buffer.
   static Result<std::unique_ptr<PauseThread>> start(int pfc_events, const SharedArray<ll_mmu>& mmu,
+                                                    const SharedArray<ll_pool>& pools,
                                                     const SharedArray<ll_pause>& pause);
   ~PauseThread();  // ends it; closed gates stay for whoever comes next
   PauseThread(const PauseThread&) = delete;
@@ -48,10 +50,12 @@ class PauseThread {
   std::uint64_t failures() const { return failures_; }
 
  private:
-  PauseThread(const SharedArray<ll_mmu>& mmu, const SharedArray<ll_pause>& pause, net::Netlink netlink);
+  PauseThread(const SharedArray<ll_mmu>& mmu, const SharedArray<ll_pool>& pools,
+              const SharedArray<ll_pause>& pause, net::GateSocket gates);
+  bool let_go_on(std::uint32_t row, const Plan& plan);
   Status open(int pfc_events);
   void run();
-  bool take_orders();
+  void take_orders();
   void carry_out();
   void carry_out(const Action& action);
   void send_frame(const PortInfo& port, const Action& action);
@@ -60,8 +64,9 @@ class PauseThread {
   static int on_record(void* self, void* data, std::size_t size);
 
   const SharedArray<ll_mmu>& mmu_;
+  const SharedArray<ll_pool>& pools_;
   const SharedArray<ll_pause>& pause_;
-  net::Netlink netlink_;
+  net::GateSocket gates_;
   PauseTable table_;
   Actions actions_;
   Nanos closing_since_ = 0;  // arrival of the frame that is acted on, 0: none
@@ -69,6 +74,9 @@ class PauseThread {
   Fd epoll_, timer_, wake_, raw_;
   std::mutex mutex_;
   std::vector<Order> orders_;  // guarded by mutex_
+  std::atomic<bool> has_orders_ = false;
+  bool stopping_ = false;
+  FollowCpu follow_;
   Histogram closing_{};
   std::atomic<bool> real_time_ = false;
   std::atomic<std::uint64_t> failures_ = 0;

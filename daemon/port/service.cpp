@@ -119,6 +119,7 @@ Status PortService::configure(const Config& config) {
     ports_.push_back(std::move(port));
   }
   running_ = config;
+  pfc_.set_buffer(config.buffer);
   if (auto ok = hooks_.configure(config); !ok) return ok;
   pfc_.set_moved_tcs(hook::target_tcs(config));
   if (auto dropped = drop_strangers(*links); !dropped) return dropped;
@@ -225,10 +226,12 @@ Result<pfc::PortInfo> PortService::plan_pfc(const Port& port) const {
   const pfc::PortFacts facts{.rate_bps = port.config.rate_bps,
                              .mtu = port.link.mtu,
                              .ports = static_cast<unsigned>(ports_.size()),
-                             .mac = port.link.address};
+                             .mac = port.link.address,
+                             .buffer = running_.buffer};
   for (unsigned tc = 0; tc < kTcs; ++tc) {
     const QueueConfig& queue = port.config.queues[tc];
     info.limits[tc] = queue.limit_bytes;
+    info.buffer[tc] = pfc::buffer_terms(queue);
     if (!queue.pfc) continue;
     auto plan = pfc::plan_pfc(queue, facts);
     if (!plan) return fail("PFC of TC " + std::to_string(tc) + ": " + plan.error());

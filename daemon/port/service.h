@@ -66,6 +66,7 @@ class PortService {
   // The wanted state, with thresholds as set at run time.
   const Config& running() const { return running_; }
   const Maps& maps() const { return datapath_.maps(); }
+  std::uint64_t missed_runs() const { return datapath_.missed_runs(); }
   net::Netlink& netlink() { return netlink_; }
 
  private:

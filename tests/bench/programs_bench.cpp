@@ -52,18 +52,32 @@ double nanoseconds(int program, const Bytes& packet, RunContext context, const E
   return *std::ranges::min_element(runs);  // noise only adds
 }
 
-// A program that does nothing, as the floor of a test run.
-int load_empty() {
+// A program that does nothing and returns `result`: the floor of a test run, or of a tracepoint.
+int load_empty(bpf_prog_type type = BPF_PROG_TYPE_SCHED_CLS, __s32 result = -1) {
   struct Insn {
     __u8 code;
     __u8 registers;
     __s16 off;
     __s32 imm;
   };
-  static const Insn kProgram[] = {{0xb7, 0, 0, -1}, {0x95, 0, 0, 0}};  // r0 = -1; exit
+  const Insn program[] = {{0xb7, 0, 0, result}, {0x95, 0, 0, 0}};  // r0 = result; exit
   static_assert(sizeof(Insn) == sizeof(bpf_insn));
-  return bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "ll_empty", "GPL",
-                       reinterpret_cast<const bpf_insn*>(kProgram), 2, nullptr);
+  return bpf_prog_load(type, "ll_empty", "GPL", reinterpret_cast<const bpf_insn*>(program), 2, nullptr);
+}
+
+// Way into the buffer model: what the egress program takes for a packet that came in by a managed port,
+// beyond one that did not.
+double enter_cost(const Effort& effort) {
+  ScratchPort port;
+  ll_pfc row{};
+  row.on = row.lossless = 1;
+  row.xoff = std::uint64_t{1} << 50U;  // never reached: what is measured is the way of every packet
+  if (auto ok = port.datapath().maps().pfc.set(LL_ROW(0, 3), row); !ok) throw std::runtime_error(ok.error());
+  const Bytes packet = from_hex(read_golden("ecn.tsv")[6][1]);
+  RunContext context{.ifindex = port.ifindex(), .priority = LL_PRIORITY(3)};
+  const double local = nanoseconds(port.datapath().program(Hook::Egress), packet, context, effort);
+  context.ingress_ifindex = port.ifindex();
+  return nanoseconds(port.datapath().program(Hook::Egress), packet, context, effort) - local;
 }
 
 void measure_programs(const Effort& effort) {
@@ -124,11 +138,17 @@ class Bridge {
     open_socket();
   }
 
+  Bridge(const Bridge&) = delete;
+  Bridge& operator=(const Bridge&) = delete;
+  ~Bridge() { (void)!std::system("ip link del p1; ip link del br0"); }
+
   void programs(bool on) {
     for (const unsigned ifindex : {port_.ifindex(), ifindex_})
       if (auto ok = on ? port_.datapath().attach(ifindex) : port_.datapath().detach(ifindex); !ok)
         throw std::runtime_error(ok.error());
   }
+
+  int leave_program() { return port_.datapath().leave_program(); }
 
   // Frames of 64 bytes a second that arrive at h1 when sent as fast as can be.
   double rate(unsigned frames) {
@@ -209,6 +229,62 @@ void measure_bridge(const Effort& effort) {
   std::printf("  with / without        %7.1f %% (median of pairs)   target 92 %%\n", 100 * median(ratios));
 }
 
+// What the kernel says of a program's runs while statistics are on.
+struct Runs {
+  explicit Runs(int program) {
+    bpf_prog_info info{};
+    __u32 size = sizeof info;
+    bpf_prog_get_info_by_fd(program, &info, &size);
+    count = info.run_cnt;
+    ns = info.run_time_ns;
+  }
+  std::uint64_t count = 0, ns = 0;
+};
+
+struct LeaveCost {
+  double ns;     // a packet
+  double empty;  // a run of a program that does nothing, at the same tracepoint
+};
+
+// Way out, in real traffic: tracepoints have no test runs. The program also runs for packets that are not its
+// own, which is counted as a cost of those that are.
+LeaveCost leave_cost(const Effort& effort) {
+  Bridge bridge;
+  bridge.programs(true);
+  const Fd empty(load_empty(BPF_PROG_TYPE_RAW_TRACEPOINT, 0));
+  const Fd attached(bpf_raw_tracepoint_open("net_dev_start_xmit", empty.get()));
+  const Fd statistics(bpf_enable_stats(BPF_STATS_RUN_TIME));
+  if (!empty || !attached || !statistics) throw std::runtime_error("cannot measure runs at the tracepoint");
+  const int leave = bridge.leave_program();
+  std::vector<LeaveCost> rounds;
+  for (unsigned i = 0; i < effort.pairs; ++i) {
+    const Runs leave_before(leave);
+    const Runs empty_before(empty.get());
+    bridge.rate(effort.frames);
+    const Runs leave_after(leave);
+    const Runs empty_after(empty.get());
+    const double floor = static_cast<double>(empty_after.ns - empty_before.ns) /
+                         static_cast<double>(empty_after.count - empty_before.count);
+    const double spent = static_cast<double>(leave_after.ns - leave_before.ns) -
+                         floor * static_cast<double>(leave_after.count - leave_before.count);
+    rounds.push_back({.ns = spent / effort.frames, .empty = floor});
+  }
+  std::ranges::nth_element(rounds, rounds.begin() + static_cast<std::ptrdiff_t>(rounds.size() / 2), {},
+                           &LeaveCost::ns);
+  return rounds[rounds.size() / 2];
+}
+
+void measure_buffer_model(const Effort& effort) {
+  const double enter = enter_cost(effort);
+  const LeaveCost leave = leave_cost(effort);
+  std::printf("buffer model, ns a packet\n");
+  std::printf("  way in (part of the egress program)       %5.0f\n", enter);
+  std::printf("  way out (beyond an empty program)         %5.0f   an empty program there: %.0f\n", leave.ns,
+              leave.empty);
+  std::printf("  both                                      %5.0f   target 60; %.1f empty programs\n",
+              enter + leave.ns, (enter + leave.ns) / leave.empty);
+}
+
 }  // namespace
 }  // namespace lossless::test
 
@@ -220,6 +296,7 @@ int main(int argc, char** argv) {
   enter_private_namespace();
   try {
     measure_programs(effort);
+    measure_buffer_model(effort);
     measure_bridge(effort);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "programs_bench: %s\n", error.what());

@@ -34,8 +34,9 @@ class PfcPrograms : public testing::Test {
     ll_pfc row{};
     row.on = 1;
     row.xoff = xoff;
-    row.xon = xoff / 2;
-    row.limit = xoff * 2;
+    row.lossless = 1;
+    row.xon_offset = xoff - xoff / 2;
+    row.headroom = xoff;
     row.quanta = 100;
     row.refresh_ns = UINT64_MAX;
     const auto written = port_.datapath().maps().pfc.set(LL_ROW(0, kTc), row);

@@ -235,6 +235,25 @@ QueueConfig lossless_queue(std::uint32_t limit, const PfcConfig& pfc = {}) {
   return queue;
 }
 
+// The shared pool has room again, though nothing of this port has moved.
+TEST_F(PauseTableTest, ARefreshBecomesXonWhenTheThresholdHasRisen) {
+  bool low = false;
+  PauseTable table({.is_off = [](std::uint32_t) { return true; },
+                    .asked_until = [](std::uint32_t) { return Nanos{0}; },
+                    .let_go_on = [&](std::uint32_t, const Plan&) { return low; }});
+  Actions out;
+  table.set_port(port(), {}, kStart, out);
+  out.clear();
+  table.on_event(level(LL_EVENT_XOFF, kStart), kStart, out);
+  table.on_timer(kStart + 6'000'000, out);
+  EXPECT_EQ(out, Actions{xoff()});
+  out.clear();
+  low = true;
+  table.on_timer(kStart + 12'000'000, out);
+  EXPECT_EQ(out, Actions{xon()});
+  EXPECT_EQ(table.next_deadline(), kNever);
+}
+
 TEST(PfcPlan, DefaultsFillTheLimit) {
   const auto plan =
       plan_pfc(lossless_queue(1'000'000), {.rate_bps = kRate, .mtu = 1500, .ports = 5, .mac = {}});
@@ -292,12 +311,12 @@ TEST(PfcPlan, EcnBeginsBeforePfc) {
 }
 
 TEST(PfcPlan, RowOfNoPlanIsOff) {
-  EXPECT_EQ(make_pfc_row(nullptr, {}, kRate).on, 0);
+  EXPECT_EQ(make_pfc_row({}, nullptr, {}, kRate).on, 0);
   const auto plan =
       plan_pfc(lossless_queue(1'000'000), {.rate_bps = kRate, .mtu = 1500, .ports = 2, .mac = {}});
-  const ll_pfc row = make_pfc_row(&*plan, {2, 0, 0, 0, 0, 9}, kRate);
+  const ll_pfc row = make_pfc_row(buffer_terms(lossless_queue(1'000'000)), &*plan, {2, 0, 0, 0, 0, 9}, kRate);
   EXPECT_EQ(row.on, 1);
-  EXPECT_EQ(row.limit, 1'000'000U);
+  EXPECT_EQ(row.xoff + row.headroom, 1'000'000U);
   EXPECT_EQ(row.mac[5], 9);
   EXPECT_LT(row.refresh_ns, plan->pause_ns);
   EXPECT_GT(row.refresh_ns, plan->pause_ns / 2) << "the daemon comes first";
