@@ -101,7 +101,11 @@ class LabRun:
         self.traffic = Traffic(self._tools, self.rundir, config)
         with _on_cpu(self._watch_cpu):
             self.traffic.start()  # moves to the other CPU itself
-            marks = self._watch(progress)
+            self.failures.start(self.traffic.status)
+            try:
+                marks = self._watch(progress)
+            finally:
+                self.failures.stop()
         processes.stop(self.sampler)
         return self._evaluate(before, self._snapshot(), marks)
 
@@ -176,8 +180,7 @@ class LabRun:
                 marks.append((time.monotonic_ns(), counters.ecn_totals(self._ecn())["marked"]))
                 # At most a tenth of a CPU goes into asking, also where a process takes long to start.
                 next_marks = now + max(_MARKS_EVERY_S, 10 * (time.monotonic() - now))
-            if self.traffic.status():
-                self.failures.step()
+            self.failures.check()
             progress(min(now - start, self.topology.duration_s), self.traffic.status())
             time.sleep(_TICK_S)
         return marks
