@@ -21,7 +21,7 @@ void add_show_buffer(CLI::App& show, Action& action);
 void add_show_packet_drop(CLI::App& show, Action& action);
 void add_show_priority_map(CLI::App& show, Action& action);
 void add_show_system(CLI::App& show, Action& action);  // capabilities, version
-void add_pfc(CLI::App& root, Action& action);  // escape, recover
+void add_pfc(CLI::App& root, Action& action);          // escape, recover
 void add_clear(CLI::App& root, Action& action);
 void add_set(CLI::App& root, Action& action);
 void add_config(CLI::App& root, Action& action);
