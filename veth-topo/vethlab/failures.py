@@ -16,7 +16,7 @@ _TICK_S = 0.01
 
 _STEP_MS = 50       # of the endpoint's series
 STUCK_SHARE = 0.01  # of the goodput before the first failure: less than that is a standstill
-STUCK_MS = 100      # a standstill of this length is a deadlock; a detour alone takes some 20 ms
+STUCK_MS = 500      # a standstill of this length is a deadlock; a busy machine or a NAK may cost some 100 ms
 
 
 @dataclass
@@ -129,20 +129,28 @@ def _mean(steps):
     return round(sum(mbps for _, mbps in steps) / len(steps), 3) if steps else 0
 
 
-def figures(events, result, hook_flows, watchdogs):
+def _freed_ms(dogs, now_ms):
+    """When watchdogs found the deadlocks that are in their histories."""
+    return [now_ms - int(entry["detected_ms_ago"]) for q in dogs for entry in q.get("history", [])]
+
+
+def figures(events, result, hook_flows, watchdogs, now_ns):
     """What each failure did to the goodput (steps of 50 ms). `hook_flows`: switch -> `show pfc hook-flows`;
-    `watchdogs`: switch -> `show pfc-watchdog`."""
+    `watchdogs`: switch -> `show pfc-watchdog`, asked at `now_ns`. A deadlock is a long standstill, or one that a
+    watchdog found."""
     dogs = [q for reply in watchdogs.values() for q in reply.get("queues", [])]
     steps = [(p["t_ms"], p["goodput_mbps"]) for p in result.get("series", [])]
     downs = [(e.ns - result["start_ns"]) / 1e6 for e in events if e.down]
     before = _mean([s for s in steps if s[0] <= downs[0]][2:]) if downs else 0
-    stuck = []
+    freed = _freed_ms(dogs, (now_ns - result["start_ns"]) / 1e6)
+    stuck, deadlocks = [], 0
     for start, end in zip(downs, [*downs[1:], float("inf")]):
         here = _standstills([s for s in steps if start < s[0] <= end], before * STUCK_SHARE)
         stuck.append(round(max((length for _, length in here), default=0)))
+        deadlocks += stuck[-1] >= STUCK_MS or any(start < t <= end for t in freed)
     return {
         "times": len(downs),
-        "deadlocks": sum(ms >= STUCK_MS for ms in stuck),
+        "deadlocks": deadlocks,
         "stuck_ms": stuck,
         "goodput_before_mbps": before,
         "goodput_end_mbps": _mean(steps[-10:]),

@@ -194,7 +194,8 @@ class LabRun:
                                self.topology.duration_s)
         built = outcome.build(self.topology, self._seed, result, last.since(first), ecn, pfc, queue)
         if self.topology.failure:
-            built["failures"] = failures.figures(self.failures.events, result, self._hook_flows(), self._watchdogs())
+            built["failures"] = failures.figures(self.failures.events, result, self._hook_flows(), self._watchdogs(),
+                                                 time.monotonic_ns())
         switch = next(s for s in self.topology.switches if s.name == point.switch)
         table = switch.queues.get(str(point.tc), {})
         return Measured(built, start_ns=queue[0].t_ns if queue else 0, queue=queue, marks=marks,
