@@ -93,8 +93,8 @@ int BPF_PROG(ll_left_queue, const struct sk_buff *skb, const struct net_device *
 	 (reason) == bpf_core_enum_value(enum skb_drop_reason, name))
 
 /*
- * A queue that the watchdog had emptied: the kernel gives no reason for that. Whose queue, the priority says: a
- * hook flow is in another TC's than the one it was counted for.
+ * A queue that the watchdog had emptied: the kernel gives no reason for that. Whose queue, the priority says:
+ * a hook flow is in another TC's than the one it was counted for.
  */
 static __always_inline int was_discarded(const struct sk_buff *skb)
 {
