@@ -153,20 +153,22 @@ def result_of(goodput):
     return {"start_ns": 0, "series": [{"t_ms": 50 * (i + 1), "goodput_mbps": g} for i, g in enumerate(goodput)]}
 
 
-def test_a_standstill_after_a_failure_is_a_deadlock():
-    # Steps of 50 ms: a dip of one step, then a second failure with a standstill of 300 ms, then traffic again.
-    goodput = [100] * 20 + [50, 0] + [100] * 18 + [10] + [0] * 6 + [100] * 13
-    figures = failures.figures(events(1010, 1200, 2010, 2200), result_of(goodput), {"sw": {"flows": [{}], "moved": "7"}},
-                               {"sw": {"queues": [{"deadlocks": "2", "discarded": "30"}]}})
-    assert figures["stuck_ms"] == [50, 300]
-    assert (figures["times"], figures["deadlocks"]) == (2, 1)
+def test_a_long_standstill_or_one_that_a_watchdog_found_is_a_deadlock():
+    # Steps of 50 ms: a dip of one step, a second failure with a standstill of 600 ms, then traffic again.
+    goodput = [100] * 20 + [50, 0] + [100] * 18 + [10] + [0] * 12 + [100] * 13
+    dogs = {"sw": {"queues": [{"deadlocks": "2", "discarded": "30", "history": [{"detected_ms_ago": "1900"}]}]}}
+    for freed_at_ms, deadlocks in ((5000, 1), (3000, 2)):  # 3100 and 1100 ms after the start
+        figures = failures.figures(events(1010, 1200, 2010, 2200), result_of(goodput),
+                                   {"sw": {"flows": [{}], "moved": "7"}}, dogs, freed_at_ms * 10**6)
+        assert figures["stuck_ms"] == [50, 600]
+        assert (figures["times"], figures["deadlocks"]) == (2, deadlocks)
     assert (figures["goodput_before_mbps"], figures["goodput_end_mbps"]) == (100, 100)
     assert (figures["hook_flows"], figures["hook_packets"]) == (1, 7)
     assert (figures["queues_freed"], figures["packets_freed"]) == (2, 30)
 
 
 def test_a_standstill_that_never_ends_lasts_to_the_end():
-    figures = failures.figures(events(1010, 1200), result_of([100] * 20 + [0] * 60), {}, {})
+    figures = failures.figures(events(1010, 1200), result_of([100] * 20 + [0] * 60), {}, {}, 0)
     assert figures["stuck_ms"] == [3000]
     assert figures["goodput_end_mbps"] == 0
 

@@ -109,8 +109,8 @@ TEST(ConfigHook, WhatDoesNotFitIsRefused) {
             "hook_flow[1].dscp: has 26, for which group \"up\" has a rule already; allowed: each DSCP once "
             "in a "
             "group"},
-           {kGroup + rule + "dscp = [26]\nto_dscp = 28\ntc = 4\n" + rule +
-                "dscp = [28]\nto_dscp = 34\ntc = 4\n",
+           {kGroup + "[[hook_flow]]\ndscp = [26]\nto_dscp = 28\ntc = 4\n"
+                     "[[hook_flow]]\ndscp = [28]\nto_dscp = 34\ntc = 4\n",
             "hook_flow[1].to_dscp: has a rule itself in group \"up\", so the next switch would move the flow "
             "again; "
             "allowed: a DSCP without a rule"},

@@ -4,6 +4,7 @@ traffic makes of it."""
 
 import contextlib
 import json
+import threading
 import time
 from dataclasses import dataclass
 
@@ -11,10 +12,11 @@ from . import namespaces
 from .waiting import WaitTimeout, wait_for
 
 _DRAIN_S = 0.2
+_TICK_S = 0.01
 
 _STEP_MS = 50       # of the endpoint's series
 STUCK_SHARE = 0.01  # of the goodput before the first failure: less than that is a standstill
-STUCK_MS = 100      # a standstill of this length is a deadlock; a detour alone takes some 20 ms
+STUCK_MS = 500      # a standstill of this length is a deadlock; a busy machine or a NAK may cost some 100 ms
 
 
 @dataclass
@@ -24,39 +26,63 @@ class Event:
 
 
 class Failures:
-    """Plays the topology's failure; step() is to be called again and again while traffic runs."""
+    """Plays the topology's failure on a thread of its own: whoever watches the run is too slow for it."""
 
     def __init__(self, topology, names):
         self.events = []
         self._topology = topology
         self._failure = topology.failure
         self._names = names
-        self._start = None
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._has_begun = None
+        self._error = None
 
-    def step(self):
-        """Does what is due. Time counts from the first call."""
-        if self._failure is None:
-            return
-        now = time.monotonic()
-        self._start = now if self._start is None else self._start
-        done = len(self.events)
-        if done >= 2 * self._failure.times:
-            return
-        due = self._failure.first_s + done // 2 * self._failure.every_s + done % 2 * self._failure.down_s
-        if now - self._start < due:
-            return
-        self.events.append(Event(time.monotonic_ns(), done % 2 == 0))
-        if done % 2 == 0:
-            # The ways change first, so that nothing is lost at the link itself: what this is about comes after.
-            self._go(self._failure.link)
-            with contextlib.suppress(WaitTimeout):  # in a deadlock it may wait for ever
-                wait_for(self._is_drained, _DRAIN_S, "empty queues of the link")
-            self._set_link("down")
-        else:
-            self._set_link("up")
-            for end in self._link.ends:
-                namespaces.wait_forwarding(self._names[end.node])
-            self._go("")
+    def start(self, has_begun):
+        """Time counts from when `has_begun()` is true."""
+        self._has_begun = has_begun
+        if self._failure:
+            self._thread.start()
+
+    def check(self):
+        """Raises what went wrong, if something did."""
+        if self._error:
+            raise self._error
+
+    def stop(self):
+        self._end.set()
+        if self._thread.ident:
+            self._thread.join()
+
+    def _run(self):
+        try:
+            while not self._has_begun():
+                if self._end.wait(_TICK_S):
+                    return
+            start = time.monotonic()
+            for number in range(self._failure.times):
+                due = start + self._failure.first_s + number * self._failure.every_s
+                for at, act in ((due, self._fail), (due + self._failure.down_s, self._mend)):
+                    if self._end.wait(max(0.0, at - time.monotonic())):
+                        return
+                    act()
+        except Exception as e:  # handed over to check()
+            self._error = e
+
+    def _fail(self):
+        self.events.append(Event(time.monotonic_ns(), True))
+        # The ways change first, so that nothing is lost at the link itself: what this is about comes after.
+        self._go(self._failure.link)
+        with contextlib.suppress(WaitTimeout):  # in a deadlock it may wait for ever
+            wait_for(self._is_drained, _DRAIN_S, "empty queues of the link")
+        self._set_link("down")
+
+    def _mend(self):
+        self.events.append(Event(time.monotonic_ns(), False))
+        self._set_link("up")
+        for end in self._link.ends:
+            namespaces.wait_forwarding(self._names[end.node])
+        self._go("")
 
     def _is_drained(self):
         queues = [namespaces.run_tool("tc", "-n", self._names[end.node], "-s", "-j", "qdisc", "show", "dev", end.name)
@@ -103,20 +129,28 @@ def _mean(steps):
     return round(sum(mbps for _, mbps in steps) / len(steps), 3) if steps else 0
 
 
-def figures(events, result, hook_flows, watchdogs):
+def _freed_ms(dogs, now_ms):
+    """When watchdogs found the deadlocks that are in their histories."""
+    return [now_ms - int(entry["detected_ms_ago"]) for q in dogs for entry in q.get("history", [])]
+
+
+def figures(events, result, hook_flows, watchdogs, now_ns):
     """What each failure did to the goodput (steps of 50 ms). `hook_flows`: switch -> `show pfc hook-flows`;
-    `watchdogs`: switch -> `show pfc-watchdog`."""
+    `watchdogs`: switch -> `show pfc-watchdog`, asked at `now_ns`. A deadlock is a long standstill, or one that a
+    watchdog found."""
     dogs = [q for reply in watchdogs.values() for q in reply.get("queues", [])]
     steps = [(p["t_ms"], p["goodput_mbps"]) for p in result.get("series", [])]
     downs = [(e.ns - result["start_ns"]) / 1e6 for e in events if e.down]
     before = _mean([s for s in steps if s[0] <= downs[0]][2:]) if downs else 0
-    stuck = []
+    freed = _freed_ms(dogs, (now_ns - result["start_ns"]) / 1e6)
+    stuck, deadlocks = [], 0
     for start, end in zip(downs, [*downs[1:], float("inf")]):
         here = _standstills([s for s in steps if start < s[0] <= end], before * STUCK_SHARE)
         stuck.append(round(max((length for _, length in here), default=0)))
+        deadlocks += stuck[-1] >= STUCK_MS or any(start < t <= end for t in freed)
     return {
         "times": len(downs),
-        "deadlocks": sum(ms >= STUCK_MS for ms in stuck),
+        "deadlocks": deadlocks,
         "stuck_ms": stuck,
         "goodput_before_mbps": before,
         "goodput_end_mbps": _mean(steps[-10:]),

@@ -101,7 +101,11 @@ class LabRun:
         self.traffic = Traffic(self._tools, self.rundir, config)
         with _on_cpu(self._watch_cpu):
             self.traffic.start()  # moves to the other CPU itself
-            marks = self._watch(progress)
+            self.failures.start(self.traffic.status)
+            try:
+                marks = self._watch(progress)
+            finally:
+                self.failures.stop()
         processes.stop(self.sampler)
         return self._evaluate(before, self._snapshot(), marks)
 
@@ -176,8 +180,7 @@ class LabRun:
                 marks.append((time.monotonic_ns(), counters.ecn_totals(self._ecn())["marked"]))
                 # At most a tenth of a CPU goes into asking, also where a process takes long to start.
                 next_marks = now + max(_MARKS_EVERY_S, 10 * (time.monotonic() - now))
-            if self.traffic.status():
-                self.failures.step()
+            self.failures.check()
             progress(min(now - start, self.topology.duration_s), self.traffic.status())
             time.sleep(_TICK_S)
         return marks
@@ -191,7 +194,8 @@ class LabRun:
                                self.topology.duration_s)
         built = outcome.build(self.topology, self._seed, result, last.since(first), ecn, pfc, queue)
         if self.topology.failure:
-            built["failures"] = failures.figures(self.failures.events, result, self._hook_flows(), self._watchdogs())
+            built["failures"] = failures.figures(self.failures.events, result, self._hook_flows(), self._watchdogs(),
+                                                 time.monotonic_ns())
         switch = next(s for s in self.topology.switches if s.name == point.switch)
         table = switch.queues.get(str(point.tc), {})
         return Measured(built, start_ns=queue[0].t_ns if queue else 0, queue=queue, marks=marks,
