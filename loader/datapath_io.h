@@ -33,6 +33,7 @@ struct Maps {
   Map<std::uint32_t, ll_mmu> mmu;
   Map<std::uint32_t, ll_pfc> pfc;
   Map<std::uint32_t, ll_pause> pause;
+  Map<std::uint32_t, ll_watchdog> watchdog;
   CounterMap<ll_pfc_stats> pfc_stats;
   CounterMap<ll_latency> pfc_latency;
   int pfc_events = -1;  // ring buffer of ll_pfc_event

@@ -12,6 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/pfc/alarm_config.h"
+#include "daemon/pfc/watchdog_config.h"
+
 namespace lossless {
 
 inline constexpr unsigned kTcs = 8;
@@ -73,6 +76,8 @@ struct PortConfig {
   LldpMode lldp = LldpMode::Both;  // while [lldp] is on
   PriorityMaps maps;
   std::array<QueueConfig, kTcs> queues;
+  pfc::WatchdogConfig watchdog;  // of each TC with PFC
+  pfc::PfcAlarmConfig pfc_alarm;
   bool operator==(const PortConfig&) const = default;
 };
 
