@@ -161,6 +161,9 @@ Status Datapath::load(const std::string& build) {
            .watchdog = Map<std::uint32_t, ll_watchdog>(bpf_map__fd(maps.watchdog)),
            .pfc_stats = CounterMap<ll_pfc_stats>(bpf_map__fd(maps.pfc_stats)),
            .pfc_latency = CounterMap<ll_latency>(bpf_map__fd(maps.pfc_latency)),
+           .hooks = Map<std::uint32_t, ll_hook>(bpf_map__fd(maps.hooks)),
+           .hook_stats = CounterMap<ll_hook_stats>(bpf_map__fd(maps.hook_stats)),
+           .hook_flows = Map<ll_hook_key, ll_hook_flow>(bpf_map__fd(maps.hook_flows)),
            .pfc_events = bpf_map__fd(maps.pfc_events)};
   ll_meta meta{.abi = LL_ABI_VERSION, .reserved = 0, .netns = current_netns(), .build = {}};
   build.copy(meta.build, sizeof meta.build - 1);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bpf/abi.h"
+#include "bpf/stages/hook_flow.h"
 #include "loader/map.h"
 #include "loader/pins_io.h"
 #include "loader/port_table.h"
@@ -36,6 +37,9 @@ struct Maps {
   Map<std::uint32_t, ll_watchdog> watchdog;
   CounterMap<ll_pfc_stats> pfc_stats;
   CounterMap<ll_latency> pfc_latency;
+  Map<std::uint32_t, ll_hook> hooks;
+  CounterMap<ll_hook_stats> hook_stats;
+  Map<ll_hook_key, ll_hook_flow> hook_flows;
   int pfc_events = -1;  // ring buffer of ll_pfc_event
 };
 

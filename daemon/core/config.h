@@ -96,7 +96,7 @@ struct LldpConfig {
   unsigned hold = 4;             // TTL in intervals
   unsigned fast_start = 4;       // frames at one a second when a neighbour or a link appears
   unsigned max_neighbors = 256;  // per port
-  std::string system_name = {};       // empty: the host's name
+  std::string system_name = {};  // empty: the host's name
   bool operator==(const LldpConfig&) const = default;
 };
 
@@ -105,19 +105,40 @@ struct InofHostConfig {
   InofDialect dialect = InofDialect::Odcc;
   InofRole role = InofRole::Server;
   InofProtocol protocol = InofProtocol::Roce;
-  unsigned port = 0;  // of the service offered; 0: NVMe's, 4420
-  std::string id = {};     // NQN; may be empty
+  unsigned port = 0;    // of the service offered; 0: NVMe's, 4420
+  std::string id = {};  // NQN; may be empty
   bool subscribe = true;
   unsigned interval_s = 30;
   unsigned max_members = 4096;
   InofHook hook = InofHook::Nvme;
-  std::string program = {};                  // absolute path; for InofHook::Program
+  std::string program = {};             // absolute path; for InofHook::Program
   std::string nvme = "/usr/sbin/nvme";  // nvme-cli
   unsigned hook_timeout_s = 30;         // then the hook is killed
   unsigned hook_retries = 5;
   unsigned hook_backoff_s = 1;  // before the first retry; twice as long before each further one
   bool operator==(const InofHostConfig&) const = default;
 };
+
+// Ports whose hook flows are looked for: packets that come in by one of them and go out by another, or the
+// same one. A port is in one group at most.
+struct PortGroup {
+  std::string name;  // 1-32 of a-z, 0-9, '_' and '-'
+  std::vector<std::string> ports;
+  bool operator==(const PortGroup&) const = default;
+};
+
+// What becomes of hook flows with these DSCPs.
+struct HookRule {
+  std::string group;               // empty: every group
+  std::vector<std::uint8_t> dscp;  // as the packets have it at the egress, 0-63
+  unsigned to_dscp = 0;            // 0-63; must have no rule itself, or the next switch would move them again
+  unsigned dot1p = 0;              // written into the outermost tag, where there is one
+  unsigned tc = 0;                 // of the queue they go into
+  bool is_for(const PortGroup& g) const { return group.empty() || group == g.name; }
+  bool operator==(const HookRule&) const = default;
+};
+inline constexpr std::size_t kMaxHookRules = 1000;
+inline constexpr std::size_t kMaxPortGroups = 255;  // LL_HOOK_MAX_GROUP of bpf/stages/hook_flow.h
 
 struct Config {
   std::string instance = "default";
@@ -127,6 +148,8 @@ struct Config {
   LldpConfig lldp;
   InofHostConfig inof_host;
   std::vector<PortConfig> ports;
+  std::vector<PortGroup> port_groups;
+  std::vector<HookRule> hook_rules;
   bool operator==(const Config&) const = default;
 };
 

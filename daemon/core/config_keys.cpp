@@ -97,6 +97,7 @@ constexpr Rule kPfcSize(Rule::Type::Size, 1, kMaxLimit);
 constexpr std::int64_t kMaxCable = 100'000;
 constexpr std::int64_t kMaxReaction = 1'000'000;
 constexpr Rule kProgram(valid_program, "an absolute path of a file without control characters, or empty");
+constexpr std::string_view kNameForm = "1 to 32 of a-z, 0-9, '_' and '-'";
 constexpr Rule kFrameRate = integer(0, 1'000'000'000);
 constexpr Rule kUser(valid_user, "a name or number of 1 to 32 letters, digits, '_', '-' and '.'");
 
@@ -127,7 +128,7 @@ constexpr Key<T> row(std::string_view name, Rule rule, bool (*used)(const T&) = 
 bool is_wrr(const QueueConfig& q) { return q.schedule == Schedule::Wrr; }
 
 constexpr std::array kTopKeys{
-    row<Config, &Config::instance>("instance", Rule(valid_instance, "1 to 32 of a-z, 0-9, '_' and '-'")),
+    row<Config, &Config::instance>("instance", Rule(valid_instance, kNameForm)),
     row<Config, &Config::role>("role", Rule(kRoles)),
     row<Config, &Config::cell_bytes>("cell_bytes", integer(64, 4096)),
 };
@@ -196,6 +197,16 @@ constexpr std::array kPfcKeys{
                                                [](const PfcConfig& p) { return p.headroom_bytes > 0; }),
     row<PfcConfig, &PfcConfig::cable_m>("cable_m", integer(0, kMaxCable)),
     row<PfcConfig, &PfcConfig::reaction_us>("reaction_us", integer(0, kMaxReaction)),
+};
+constexpr std::array kGroupKeys{
+    row<PortGroup, &PortGroup::name>("name", Rule(valid_instance, kNameForm)),
+};
+constexpr std::array kHookKeys{
+    row<HookRule, &HookRule::group>("group", Rule(valid_instance, "the name of a port group"),
+                                    [](const HookRule& r) { return !r.group.empty(); }),
+    row<HookRule, &HookRule::to_dscp>("to_dscp", integer(0, kDscps - 1)),
+    row<HookRule, &HookRule::dot1p>("dot1p", integer(0, kTcs - 1)),
+    row<HookRule, &HookRule::tc>("tc", integer(0, kTcs - 1)),
 };
 constexpr std::array kWatchdogKeys{
     row<WatchdogConfig, &WatchdogConfig::on>("on", kBool),
@@ -281,6 +292,15 @@ std::span<const Key<PfcAlarmConfig>> keys() {
   return kAlarmKeys;
 }
 
+template <>
+std::span<const Key<PortGroup>> keys() {
+  return kGroupKeys;
+}
+template <>
+std::span<const Key<HookRule>> keys() {
+  return kHookKeys;
+}
+
 std::span<const MapKey> map_keys() { return kMapKeys; }
 
 std::string allowed(const MapKey& key) {
@@ -302,6 +322,10 @@ std::vector<KeyInfo> known_keys() {
   list_keys<WatchdogConfig>(out, "watchdog.");
   list_keys<PfcAlarmConfig>(out, "pfc_alarm.");
   list_keys<PortConfig>(out, "port.");
+  list_keys<PortGroup>(out, "port_group.");
+  out.push_back({"port_group." + std::string(kGroupPorts), std::string(kGroupPortsAllowed)});
+  list_keys<HookRule>(out, "hook_flow.");
+  out.push_back({"hook_flow." + std::string(kHookDscps), std::string(kHookDscpsAllowed)});
   return out;
 }
 

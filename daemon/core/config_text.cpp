@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Config -> text: the difference of two, and a complete file.
 #include <algorithm>
+#include <map>
 
 #include "daemon/core/config.h"
 #include "daemon/core/config_keys.h"
@@ -13,6 +14,13 @@ template <class T>
 std::string text_of(const Key<T>& key, const T& object) {
   if (key.used && !key.used(object)) return {};
   return as_toml(key.rule, key.get(object));
+}
+
+template <class List, class Text>
+std::string list_text(const List& list, Text text) {
+  std::string out;
+  for (const auto& element : list) out.append(out.empty() ? "" : ", ").append(text(element));
+  return "[" + out + "]";
 }
 
 class Difference {
@@ -52,6 +60,22 @@ class Difference {
       keys_of(queue + "ecn.", a.ecn ? &*a.ecn : nullptr, b.ecn ? &*b.ecn : nullptr);
       keys_of(queue + "pfc.", a.pfc ? &*a.pfc : nullptr, b.pfc ? &*b.pfc : nullptr);
     }
+  }
+
+  // One entry for each group, and one for each DSCP with a rule: how they are grouped means nothing.
+  void hooks(const Config& from, const Config& to) {
+    std::map<std::string, std::array<std::string, 2>> texts;
+    for (const std::size_t side : {0U, 1U}) {
+      const Config& config = side == 0 ? from : to;
+      for (const PortGroup& g : config.port_groups)
+        texts["port_group." + g.name][side] = list_text(g.ports, quoted);
+      for (const HookRule& rule : config.hook_rules)
+        for (const std::uint8_t dscp : rule.dscp)
+          texts["hook_flow." + (rule.group.empty() ? "*" : rule.group) + "." + std::to_string(dscp)][side] =
+              "{ to_dscp = " + std::to_string(rule.to_dscp) + ", dot1p = " + std::to_string(rule.dot1p) +
+              ", tc = " + std::to_string(rule.tc) + " }";
+    }
+    for (const auto& [path, text] : texts) add(path, text[0], text[1]);
   }
 
   std::vector<ConfigChange> take() { return std::move(changes_); }
@@ -116,6 +140,20 @@ void write_port(std::string& out, const PortConfig& port) {
   }
 }
 
+void write_hooks(std::string& out, const Config& config) {
+  for (const PortGroup& group : config.port_groups) {
+    out += "\n[[port_group]]\n";
+    write_keys(out, "", group);
+    out.append(kGroupPorts).append(" = ").append(list_text(group.ports, quoted)).append("\n");
+  }
+  for (const HookRule& rule : config.hook_rules) {
+    out += "\n[[hook_flow]]\n";
+    out.append(kHookDscps).append(" = ");
+    out.append(list_text(rule.dscp, [](std::uint8_t dscp) { return std::to_string(dscp); })).append("\n");
+    write_keys(out, "", rule);
+  }
+}
+
 const PortConfig* find_port(const Config& config, const std::string& name) {
   const auto at = std::ranges::find(config.ports, name, &PortConfig::name);
   return at == config.ports.end() ? nullptr : &*at;
@@ -139,6 +177,7 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to) {
   for (const PortConfig& port : to.ports) {
     if (!find_port(from, port.name)) diff.add("port." + port.name, "", inline_table(port, "name"));
   }
+  diff.hooks(from, to);
   return diff.take();
 }
 
@@ -150,6 +189,7 @@ std::string to_toml(const Config& config) {
     write_keys(out, "", config.*member);
   });
   for (const PortConfig& port : config.ports) write_port(out, port);
+  write_hooks(out, config);
   return out;
 }
 
