@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* LLDP frames that come in are for this port. Linux's bridge keeps two of the three addresses to itself, but
- * forwards 01-80-C2-00-00-00 while it runs no STP; this machine is the nearest customer bridge, so such a frame
- * ends here too (IEEE 802.1AB-2016, 7.1). It gets the address of the nearest bridge, which the bridge passes up
- * and never forwards. */
+ * forwards 01-80-C2-00-00-00 while it runs no STP; this machine is the nearest customer bridge, so such a
+ * frame ends here too (IEEE 802.1AB-2016, 7.1). It gets the address of the nearest bridge, which the bridge
+ * passes up and never forwards. */
 #ifndef LOSSLESS_LLDP_H
 #define LOSSLESS_LLDP_H
 
