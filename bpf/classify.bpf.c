@@ -8,6 +8,7 @@
 #include "maps.h"
 #include "skb.h"
 #include "pause.h"
+#include "lldp.h"
 #include "stages/classify.h"
 
 static __always_inline void remark(struct __sk_buff *skb, const struct ll_port *port,
@@ -37,6 +38,8 @@ int ll_classify_ingress(struct __sk_buff *skb)
 		return LL_TCX_NEXT;
 	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_MAC_CONTROL)))
 		return ll_take_pause(skb, port);
+	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_LLDP)))
+		ll_keep_lldp(skb);
 	ll_parse_skb(skb, &h);
 	c = ll_classify(port, &h);
 	skb->priority = LL_PRIORITY(c.tc);

@@ -8,6 +8,8 @@
 
 #include "cli/context.h"
 #include "cli/table.h"
+#include "inof_host.grpc.pb.h"
+#include "lldp.grpc.pb.h"
 
 namespace lossless::cli {
 
@@ -19,6 +21,8 @@ void add_show_hook_flows(CLI::App& pfc, Action& action);
 void add_show_pfc_watchdog(CLI::App& show, Action& action);
 void add_show_buffer(CLI::App& show, Action& action);
 void add_show_packet_drop(CLI::App& show, Action& action);
+void add_show_inof_host(CLI::App& show, Action& action);
+void add_show_lldp(CLI::App& show, Action& action);
 void add_show_priority_map(CLI::App& show, Action& action);
 void add_show_system(CLI::App& show, Action& action);  // capabilities, version
 void add_pfc(CLI::App& root, Action& action);          // escape, recover
@@ -41,6 +45,11 @@ std::string hook_flows_text(const v1::ListHookFlowsReply& reply, const Style& st
 std::string pfc_watchdogs_text(const v1::ListPfcWatchdogsReply& reply, const Style& style);
 std::string buffer_text(const v1::ListBufferReply& reply, const Style& style);
 std::string packet_drops_text(const v1::ListPacketDropsReply& reply, const Style& style);
+// `view`: addresses, members, events, statistics; empty: an overview.
+std::string inof_host_text(const v1::GetInofHostReply& reply, const std::string& view, const Style& style);
+std::string lldp_neighbors_text(const v1::ListLldpNeighborsReply& reply, const Style& style);
+std::string lldp_local_text(const v1::ListLldpLocalReply& reply, const Style& style);
+std::string lldp_statistics_text(const v1::ListLldpStatisticsReply& reply, const Style& style);
 std::string priority_maps_text(const v1::ListPriorityMapsReply& reply, const Style& style);
 std::string capabilities_text(const v1::GetCapabilitiesReply& reply, const Style& style);
 std::string version_text(const v1::GetVersionReply& reply, const Style& style);

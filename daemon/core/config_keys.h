@@ -35,6 +35,10 @@ std::span<const Key<ApiConfig>> keys();
 template <>
 std::span<const Key<BufferConfig>> keys();
 template <>
+std::span<const Key<LldpConfig>> keys();
+template <>
+std::span<const Key<InofHostConfig>> keys();
+template <>
 std::span<const Key<PortConfig>> keys();
 template <>
 std::span<const Key<QueueConfig>> keys();
@@ -72,9 +76,18 @@ struct MapKey {
 std::span<const MapKey> map_keys();
 std::string allowed(const MapKey& key);
 
+// Top-level tables of nothing but plain keys: calls `visit` with the name of each and its member of Config.
+template <class Visit>
+void for_sections(Visit visit) {
+  visit(std::string_view("api"), &Config::api);
+  visit(std::string_view("buffer"), &Config::buffer);
+  visit(std::string_view("lldp"), &Config::lldp);
+  visit(std::string_view("inof_host"), &Config::inof_host);
+}
+
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 9> kTopTables{
-    "api", "buffer", "maps", "queue", "watchdog", "pfc_alarm", "port", "port_group", "hook_flow"};
+inline constexpr std::array<std::string_view, 11> kTopTables{"api",      "buffer",    "lldp", "inof_host",  "maps",     "queue",
+                                                             "watchdog", "pfc_alarm", "port", "port_group", "hook_flow"};
 inline constexpr std::array<std::string_view, 4> kPortTables{"maps", "queue", "watchdog", "pfc_alarm"};
 inline constexpr std::array<std::string_view, 2> kQueueTables{"ecn", "pfc"};
 
@@ -97,6 +110,7 @@ std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue, const Buf
 std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const BufferConfig& buffer);
 std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);
 std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
+std::optional<ThresholdFault> find_fault(const InofHostConfig& host);
 
 // A fault in port groups or hook rules that shows only beside the rest of the configuration.
 struct HookFault {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// IP and Ethernet addresses as values with their text. Pure.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/core/wire.h"
+
+namespace lossless {
+
+struct IpAddress {
+  bool v6 = false;
+  std::array<std::uint8_t, 16> bytes{};  // network order; IPv4: the first four, the others 0
+
+  static IpAddress v4_of(ByteView four);     // exactly 4 bytes
+  static IpAddress v6_of(ByteView sixteen);  // exactly 16 bytes
+  std::size_t size() const { return v6 ? 16 : 4; }
+  ByteView view() const { return ByteView(bytes).first(size()); }
+  bool is_zero() const;
+  auto operator<=>(const IpAddress&) const = default;
+};
+
+// "10.0.0.1" or "fd00::1"; no scope, no prefix length.
+std::optional<IpAddress> parse_ip(std::string_view text);
+std::string to_string(const IpAddress& address);
+// "02:00:00:aa:00:02"
+std::string mac_text(ByteView mac);
+
+}  // namespace lossless
