@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/core/address_range.h"
+
 namespace lossless {
 
 inline constexpr unsigned kTcs = 8;
@@ -77,10 +79,52 @@ struct ApiConfig {
   bool operator==(const ApiConfig&) const = default;
 };
 
+// Which dialects of iNOF are heard; each host is answered in its own.
+enum class InofDialects : std::uint8_t { Both, Odcc, ChinaMobile };
+
+struct InofZoneConfig {
+  std::string name;                 // 1-31 letters, digits, '_', '-', '.'; not "default"
+  std::vector<AddressRange> hosts;  // ascending, each once
+  bool operator==(const InofZoneConfig&) const = default;
+};
+
+// Hosts that may join on one port.
+struct InofAllowConfig {
+  std::string port;
+  std::vector<AddressRange> hosts;
+  bool operator==(const InofAllowConfig&) const = default;
+};
+
+// Off: any host may join anywhere. On: what neither list has is denied.
+struct InofWhitelistConfig {
+  bool on = false;
+  std::vector<std::string> exceptions;  // ports on which any host may join
+  std::vector<InofAllowConfig> allow;
+  bool operator==(const InofWhitelistConfig&) const = default;
+};
+
+// iNOF switch (intelligent lossless NVMe over Fabrics); see docs/inof.md.
+struct InofConfig {
+  bool on = false;
+  InofDialects dialects = InofDialects::Both;
+  unsigned age_s = 120;  // a host that is silent for longer has left
+  bool default_zone = true;        // hosts in no other zone join the default zone
+  bool hard_zoning = false;        // storage traffic between hosts without a zone in common is dropped
+  bool block_initiators = false;   // and between two initiators, whatever their zones
+  bool keep_changes = true;        // zones and switches set at run time outlast a restart
+  unsigned max_hosts_per_port = 512;
+  unsigned retransmit_ms = 1000;  // until a notification is repeated first; doubles each time, up to 8 s
+  unsigned retransmit_limit = 5;  // repetitions
+  InofWhitelistConfig whitelist;
+  std::vector<InofZoneConfig> zones;  // by name
+  bool operator==(const InofConfig&) const = default;
+};
+
 struct Config {
   std::string instance = "default";
   unsigned cell_bytes = 208;  // buffer unit that `show buffer` counts in, 64-4096
   ApiConfig api;
+  InofConfig inof;
   std::vector<PortConfig> ports;
   bool operator==(const Config&) const = default;
 };

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flap damping, as routers do it for routes: each leave adds a penalty that halves with time. Above one
+// threshold a host is held offline, below another it is let in again. Pure.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace lossless::inof {
+
+// Since any fixed moment; never goes back.
+using Time = std::chrono::microseconds;
+
+inline constexpr double kPenalty = 1000;         // of one leave
+inline constexpr double kSuppressAbove = 4500;   // the fifth leave within some seconds
+inline constexpr double kReuseBelow = 1500;
+inline constexpr double kMaxPenalty = 12000;     // held for 24 s after the last leave at most
+inline constexpr Time kHalfLife = std::chrono::seconds(8);
+
+class Damping {
+ public:
+  void leave(Time now) {
+    penalty_ = std::min(at(now) + kPenalty, kMaxPenalty);
+    since_ = now;
+    if (penalty_ > kSuppressAbove) held_ = true;
+  }
+  // Whether it is held offline at `now`.
+  bool held(Time now) {
+    if (held_ && now >= release()) held_ = false;
+    return held_;
+  }
+  // When a host that is held is let in again.
+  Time release() const {
+    if (penalty_ <= kReuseBelow) return since_;
+    const double halvings = std::log2(penalty_ / kReuseBelow);
+    return since_ + Time(static_cast<Time::rep>(halvings * static_cast<double>(kHalfLife.count())));
+  }
+
+ private:
+  double at(Time now) const {
+    if (penalty_ == 0) return 0;
+    return penalty_ * std::exp2(-static_cast<double>((now - since_).count()) / static_cast<double>(kHalfLife.count()));
+  }
+
+  double penalty_ = 0;
+  Time since_{};
+  bool held_ = false;
+};
+
+}  // namespace lossless::inof
