@@ -160,6 +160,10 @@ Status Datapath::load(const std::string& build) {
            .pause = Map<std::uint32_t, ll_pause>(bpf_map__fd(maps.pause)),
            .pfc_stats = CounterMap<ll_pfc_stats>(bpf_map__fd(maps.pfc_stats)),
            .pfc_latency = CounterMap<ll_latency>(bpf_map__fd(maps.pfc_latency)),
+           .zone_hosts = Map<ll_zone_key, ll_zone_host>(bpf_map__fd(maps.zone_hosts)),
+           .zone_bits = Map<ll_zone_key, ll_zone_bits>(bpf_map__fd(maps.zone_bits)),
+           .zone_allow = Map<ll_allow_key, std::uint32_t>(bpf_map__fd(maps.zone_allow)),
+           .zone_stats = CounterMap<ll_zone_stats>(bpf_map__fd(maps.zone_stats)),
            .pfc_events = bpf_map__fd(maps.pfc_events)};
   ll_meta meta{.abi = LL_ABI_VERSION, .reserved = 0, .netns = current_netns(), .build = {}};
   build.copy(meta.build, sizeof meta.build - 1);

@@ -35,6 +35,10 @@ struct Maps {
   Map<std::uint32_t, ll_pause> pause;
   CounterMap<ll_pfc_stats> pfc_stats;
   CounterMap<ll_latency> pfc_latency;
+  Map<ll_zone_key, ll_zone_host> zone_hosts;
+  Map<ll_zone_key, ll_zone_bits> zone_bits;
+  Map<ll_allow_key, std::uint32_t> zone_allow;
+  CounterMap<ll_zone_stats> zone_stats;
   int pfc_events = -1;  // ring buffer of ll_pfc_event
 };
 

@@ -26,7 +26,7 @@ namespace lossless::inof {
 inline constexpr double kBurst = 100;
 inline constexpr double kFramesPerSecond = 600;
 inline constexpr std::size_t kWindow = 112;        // notifications under way to one host: four full frames
-inline constexpr std::size_t kMaxPending = 512;    // waiting for one host; beyond, it gets the full state anew
+inline constexpr std::size_t kMaxPending = 128;    // waiting for one host; beyond, it gets the full state anew
 inline constexpr Time kMaxBackoff = std::chrono::seconds(8);
 
 using SubscriberId = std::uint32_t;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <queue>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -159,8 +160,9 @@ class Switch {
 
   std::vector<ZoneId> zones_of(const IpAddress& address) const;
   std::vector<HostId> online_mates(HostId id) const;
-  void rezone(HostId id);
-  void rezone_range(const AddressRange& range);
+  void tell_pairs(HostId id, const std::vector<HostId>& before, const std::vector<HostId>& after);
+  void rezone(std::span<const HostId> ids);
+  void rezone_ranges(const std::set<AddressRange>& ranges);
   void rezone_all();
   void apply_zones(const std::vector<InofZoneConfig>& zones);
   void apply_members(const InofZoneConfig& zone);

@@ -78,13 +78,7 @@ std::optional<Fact> Switch::walk(HostId subscriber, Cursor& cursor, bool all) co
 }
 
 // Tells both sides of every pair that came together or was parted.
-void Switch::rezone(HostId id) {
-  const Host& host = hosts_.at(id);
-  actions_.rows.insert(host.tlv.address);
-  const std::vector<HostId> before = online_mates(id);
-  hosts_.set_zones(id, zones_of(host.tlv.address));
-  if (!host.online()) return;
-  const std::vector<HostId> after = online_mates(id);
+void Switch::tell_pairs(HostId id, const std::vector<HostId>& before, const std::vector<HostId>& after) {
   for (const HostId mate : without(before, after)) {
     tell_of(mate, id, State::Offline, Reason::RemovedFromZone);
     tell_of(id, mate, State::Offline, Reason::RemovedFromZone);
@@ -95,16 +89,36 @@ void Switch::rezone(HostId id) {
   }
 }
 
-void Switch::rezone_range(const AddressRange& range) {
-  if (range.single()) actions_.rows.insert(range.first);
-  std::vector<HostId> affected;
-  hosts_.in_range(range, [&](HostId id) { affected.push_back(id); });
-  for (const HostId id : affected) rezone(id);
+// All at once, so that two hosts that go from one zone to another together are not parted in between. More than
+// kTogether are taken one after the other, since each keeps a list of its mates.
+void Switch::rezone(std::span<const HostId> ids) {
+  constexpr std::size_t kTogether = 512;
+  if (ids.size() > kTogether) {
+    rezone(ids.first(kTogether));
+    return rezone(ids.subspan(kTogether));
+  }
+  std::vector<std::vector<HostId>> before;
+  for (const HostId id : ids) before.push_back(online_mates(id));
+  for (const HostId id : ids) {
+    hosts_.set_zones(id, zones_of(hosts_.at(id).tlv.address));
+    touch(hosts_.at(id));
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (hosts_.at(ids[i]).online()) tell_pairs(ids[i], before[i], online_mates(ids[i]));
+}
+
+void Switch::rezone_ranges(const std::set<AddressRange>& ranges) {
+  std::set<HostId> affected;
+  for (const AddressRange& range : ranges) {
+    if (range.single()) actions_.rows.insert(range.first);
+    hosts_.in_range(range, [&](HostId id) { affected.insert(id); });
+  }
+  rezone(std::vector<HostId>(affected.begin(), affected.end()));
 }
 
 void Switch::rezone_all() {
   for (HostId id = 0; id < hosts_.end(); ++id)
-    if (hosts_.at(id).used) rezone(id);
+    if (hosts_.at(id).used) rezone(std::span(&id, 1));
   for (const auto& [address, zones] : zones_.singles()) actions_.rows.insert(address);
 }
 
@@ -119,21 +133,21 @@ Switch::Done Switch::remove_zone(std::string_view name, Time) {
   std::set<AddressRange> members;
   if (id) members = zones_.members(*id);
   if (auto removed = zones_.remove(name); !removed) return std::unexpected(removed.error());
-  for (const AddressRange& member : members) rezone_range(member);
+  rezone_ranges(members);
   if (remote_) remote_->zone(name, false);
   return {};
 }
 
 Switch::Done Switch::add_member(std::string_view zone, const AddressRange& member, Time) {
   if (auto id = zones_.add_member(zone, member); !id) return std::unexpected(id.error());
-  rezone_range(member);
+  rezone_ranges({member});
   if (remote_) remote_->zone_member(zone, member, true);
   return {};
 }
 
 Switch::Done Switch::remove_member(std::string_view zone, const AddressRange& member, Time) {
   if (auto id = zones_.remove_member(zone, member); !id) return std::unexpected(id.error());
-  rezone_range(member);
+  rezone_ranges({member});
   if (remote_) remote_->zone_member(zone, member, false);
   return {};
 }
