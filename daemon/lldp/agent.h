@@ -120,18 +120,23 @@ class Agent {
   // set_org_tlvs() but none of those.
   void subscribe(Listener listener) { listeners_.push_back(std::move(listener)); }
   void on_limit(LimitListener listener) { limit_listeners_.push_back(std::move(listener)); }
+  // `wake`: next_deadline() may have come nearer by set_org_tlvs() or set_system().
+  void on_wake(std::function<void()> wake) { wake_ = std::move(wake); }
 
   // TLVs that the named port carries from its next frame on, which goes out at once if they differ from those
   // before. `owner` names the subject ("inof", "dcbx"): each has its own set, in the order of the names. Kept
   // while the port is away.
   void set_org_tlvs(const std::string& port, const std::string& owner, std::vector<OrgTlv> tlvs);
 
+  // Of the frames and neighbours from now on.
   void set_timing(const Timing& timing) { timing_ = timing; }
   void set_system(const LocalSystem& system);
-  // The port has a link, or a new name or address. Nothing happens if all is as before.
+  // The port has a link, or something about it is new. Nothing happens if all is as before.
   void port_up(const net::PortRef& port, Mode mode, const LocalPort& local, Time now);
-  // The link is gone (nothing can be sent) or the port is no longer ours (a shutdown LLDPDU goes out first).
-  void port_down(int ifindex, bool say_goodbye, Time now);
+  // Its link is gone: the neighbours are too.
+  void port_down(int ifindex, Time now);
+  // The port is no longer ours: a shutdown LLDPDU goes out if it still has a link, and it is forgotten.
+  void remove_port(int ifindex, Time now);
 
   void receive(int ifindex, ByteView frame, Time now);
   // Ages neighbours and sends what is due. Call at next_deadline() or later.
@@ -143,15 +148,17 @@ class Agent {
     net::PortRef ref;
     Mode mode = Mode::Off;
     LocalPort local;
+    bool up = false;
     std::map<NeighbourKey, Neighbour> neighbours;
     bool full = false;  // a neighbour was turned away, and there was no room since
     Statistics statistics;
     // Transmit machine (9.2.10)
-    Time next_tx;
-    unsigned fast_left = 0;
-    unsigned credit = 0;  // txCredit
-    Time next_credit;
-    bool changed = false;  // something local: send as soon as there is credit
+    Time next_tx;            // the next frame if nothing happens
+    unsigned fast_left = 0;  // txFast
+    unsigned credit = 0;     // txCredit: frames that may go out at once
+    Time next_credit;        // one more
+    bool tx_now = false;     // send as soon as there is credit
+    Time not_before;         // end of reinitDelay after a shutdown LLDPDU
   };
   // By ifindex. Statistics of a port whose link is down stay.
   const std::map<int, PortState>& ports() const { return ports_; }
@@ -159,6 +166,7 @@ class Agent {
   Packet local_packet(const PortState& port) const;
 
  private:
+  using Neighbours = std::map<NeighbourKey, Neighbour>;
   struct Expiry {
     Time at;
     int ifindex;
@@ -166,20 +174,27 @@ class Agent {
     auto operator<=>(const Expiry&) const = default;
   };
 
+  void set_mode(PortState& port, Mode mode, Time now);
+  void start_transmitting(PortState& port, Time now);
+  void say_goodbye(PortState& port, Time now);
   void learn(PortState& port, Decoded decoded, Time now);
-  bool has_room(PortState& port);
-  void remove(PortState& port, std::map<NeighbourKey, Neighbour>::iterator which, EventKind why, Time now);
+  void add(PortState& port, NeighbourKey key, Decoded decoded, Time now);
+  void refresh(PortState& port, const NeighbourKey& key, Neighbour& known, Decoded decoded, Time now);
+  void remove(PortState& port, Neighbours::iterator which, EventKind why, Time now);
   void remove_all(PortState& port, EventKind why, Time now);
-  void tell(const Event& event) const;
   void set_full(PortState& port, bool full);
+  void tell(const Event& event) const;
   void age(Time now);
   void transmit(PortState& port, Time now);
+  bool send(PortState& port, ByteView frame);
+  Seconds lifetime() const;
 
   LocalSystem system_;
   Sender send_;
   Timing timing_;
   std::vector<Listener> listeners_;
   std::vector<LimitListener> limit_listeners_;
+  std::function<void()> wake_ = [] {};
   std::map<std::string, std::map<std::string, std::vector<OrgTlv>>> org_tlvs_;  // port, owner
   std::map<int, PortState> ports_;
   std::set<Expiry> expiries_;
