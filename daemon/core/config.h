@@ -162,6 +162,10 @@ std::expected<Config, ConfigErrors> load_config(const std::string& path);
 // A complete file, defaults included: parse_config(to_toml(c)) == c for every c that parse_config can return.
 std::string to_toml(const Config& config);
 
+// The tables under [inof] alone, the same both ways: what losslessd keeps of changes at run time.
+std::string to_toml(const InofConfig& config);
+std::expected<InofConfig, ConfigErrors> parse_inof(std::string_view text, const std::string& file);
+
 // Checks the order kmin < kmax < limit and the ranges. Returns the message of the first fault.
 std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_bytes);
 

@@ -11,6 +11,7 @@ namespace lossless {
 namespace {
 
 static_assert(kTcs == LL_TCS && kDscps == LL_DSCPS && kMaxPorts == LL_MAX_PORTS);
+static_assert(kMaxInofZones + 1 == LL_ZONES);
 static_assert(static_cast<int>(Trust::Port) == LL_TRUST_PORT &&
               static_cast<int>(Trust::Dot1p) == LL_TRUST_DOT1P &&
               static_cast<int>(Trust::Dscp) == LL_TRUST_DSCP);
@@ -27,6 +28,7 @@ constexpr std::int64_t kMaxLimit = 1'000'000'000;
 constexpr std::size_t kMaxInstance = 32;
 constexpr std::size_t kMaxUser = 32;
 constexpr std::size_t kMaxSocket = 107;  // sun_path of sockaddr_un, with its NUL: 108
+constexpr std::size_t kMaxZoneName = 31;
 constexpr std::size_t kMaxIfname = 15;   // IFNAMSIZ, with its NUL: 16
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
@@ -108,11 +110,12 @@ constexpr std::array kApiKeys{
     row<ApiConfig, &ApiConfig::group>("group", kUser),
     row<ApiConfig, &ApiConfig::mode>("mode", kMode),
 };
+constexpr Rule kIfname(valid_ifname,
+                       "an interface name of 1 to 15 bytes without '/', ':', '%', white space or "
+                       "control characters, not \".\" or \"..\"");
+
 constexpr std::array kPortKeys{
-    row<PortConfig, &PortConfig::name>(
-        "name", Rule(valid_ifname,
-                     "an interface name of 1 to 15 bytes without '/', ':', '%', white space or "
-                     "control characters, not \".\" or \"..\"")),
+    row<PortConfig, &PortConfig::name>("name", kIfname),
     row<PortConfig, &PortConfig::rate_bps>("rate", kRate),
     row<PortConfig, &PortConfig::trust>("trust", Rule(kTrusts)),
     row<PortConfig, &PortConfig::priority>("priority", integer(0, kTcs - 1)),
@@ -139,6 +142,37 @@ constexpr std::array kPfcKeys{
                                                [](const PfcConfig& p) { return p.headroom_bytes > 0; }),
     row<PfcConfig, &PfcConfig::cable_m>("cable_m", integer(0, kMaxCable)),
     row<PfcConfig, &PfcConfig::reaction_us>("reaction_us", integer(0, kMaxReaction)),
+};
+// The rule of zone names; daemon/inof/zones.h has the same for names given at run time.
+bool valid_zone(std::string_view s) {
+  const auto good = [](char c) {
+    return is_lower(c) || is_upper(c) || is_digit(c) || c == '_' || c == '-' || c == '.';
+  };
+  return !s.empty() && s.size() <= kMaxZoneName && s != "default" && std::ranges::all_of(s, good);
+}
+constexpr std::array<std::string_view, 3> kDialectChoices{"both", "odcc", "china-mobile"};
+
+constexpr std::array kInofKeys{
+    row<InofConfig, &InofConfig::on>("on", kBool),
+    row<InofConfig, &InofConfig::dialects>("dialects", Rule(kDialectChoices)),
+    row<InofConfig, &InofConfig::age_s>("age", integer(3, 3600)),
+    row<InofConfig, &InofConfig::default_zone>("default_zone", kBool),
+    row<InofConfig, &InofConfig::hard_zoning>("hard_zoning", kBool),
+    row<InofConfig, &InofConfig::block_initiators>("block_initiators", kBool),
+    row<InofConfig, &InofConfig::keep_changes>("keep_changes", kBool),
+    row<InofConfig, &InofConfig::max_hosts_per_port>("max_hosts_per_port", integer(1, 8192)),
+    row<InofConfig, &InofConfig::retransmit_ms>("retransmit_ms", integer(10, 60000)),
+    row<InofConfig, &InofConfig::retransmit_limit>("retransmit_limit", integer(0, 20)),
+};
+constexpr std::array kWhitelistKeys{
+    row<InofWhitelistConfig, &InofWhitelistConfig::on>("on", kBool),
+};
+constexpr std::array kZoneKeys{
+    row<InofZoneConfig, &InofZoneConfig::name>(
+        "name", Rule(valid_zone, "1 to 31 letters, digits, '_', '-' and '.', not \"default\", which is always there")),
+};
+constexpr std::array kAllowKeys{
+    row<InofAllowConfig, &InofAllowConfig::port>("port", kIfname),
 };
 constexpr std::array<MapKey, 3> kMapKeys{{
     {"dot1p_tc", kTcs, kTcs - 1, true, [](PriorityMaps& m) -> std::span<std::uint8_t> { return m.dot1p_tc; }},
@@ -190,6 +224,27 @@ std::span<const Key<PfcConfig>> keys() {
   return kPfcKeys;
 }
 
+template <>
+std::span<const Key<InofConfig>> keys() {
+  return kInofKeys;
+}
+template <>
+std::span<const Key<InofWhitelistConfig>> keys() {
+  return kWhitelistKeys;
+}
+template <>
+std::span<const Key<InofZoneConfig>> keys() {
+  return kZoneKeys;
+}
+template <>
+std::span<const Key<InofAllowConfig>> keys() {
+  return kAllowKeys;
+}
+
+std::string allowed(const RangesKey& key) {
+  return "an array of up to " + std::to_string(key.max) + " strings, each " + std::string(kRangeForm);
+}
+
 std::span<const MapKey> map_keys() { return kMapKeys; }
 
 std::string allowed(const MapKey& key) {
@@ -207,6 +262,13 @@ std::vector<KeyInfo> known_keys() {
   list_maps(out, "maps.");
   list_queues(out, "queue.TC.");
   list_keys<PortConfig>(out, "port.");
+  list_keys<InofConfig>(out, "inof.");
+  list_keys<InofZoneConfig>(out, "inof.zone.");
+  out.push_back({"inof.zone.hosts", allowed(kHostsKey)});
+  list_keys<InofWhitelistConfig>(out, "inof.whitelist.");
+  out.push_back({"inof.whitelist.exceptions", "an array of interface names"});
+  list_keys<InofAllowConfig>(out, "inof.whitelist.allow.");
+  out.push_back({"inof.whitelist.allow.hosts", allowed(kHostsKey)});
   return out;
 }
 

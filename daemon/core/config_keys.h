@@ -40,6 +40,14 @@ template <>
 std::span<const Key<EcnConfig>> keys();
 template <>
 std::span<const Key<PfcConfig>> keys();
+template <>
+std::span<const Key<InofConfig>> keys();
+template <>
+std::span<const Key<InofWhitelistConfig>> keys();
+template <>
+std::span<const Key<InofZoneConfig>> keys();
+template <>
+std::span<const Key<InofAllowConfig>> keys();
 
 // One table of PriorityMaps: `size` entries of 0 to `max`. A list is written in full, the others as
 // { FROM = TO } with only what differs from the default.
@@ -56,8 +64,21 @@ struct MapKey {
 std::span<const MapKey> map_keys();
 std::string allowed(const MapKey& key);
 
+// A list of addresses and ranges, written as strings.
+struct RangesKey {
+  std::string_view name;
+  std::size_t max;  // elements
+};
+inline constexpr RangesKey kHostsKey{"hosts", 32768};
+inline constexpr std::string_view kExceptionsKey = "exceptions";  // of the white list: a list of port names
+inline constexpr std::size_t kMaxInofZones = 16383;               // LL_ZONES of bpf/abi.h, less the default zone
+std::string allowed(const RangesKey& key);
+
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 4> kTopTables{"api", "maps", "queue", "port"};
+inline constexpr std::array<std::string_view, 5> kTopTables{"api", "maps", "queue", "port", "inof"};
+inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
+inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
+inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
 inline constexpr std::array<std::string_view, 2> kPortTables{"maps", "queue"};
 inline constexpr std::array<std::string_view, 2> kQueueTables{"ecn", "pfc"};
 

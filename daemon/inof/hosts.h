@@ -53,7 +53,6 @@ struct Membership {
 struct Host {
   HostKey key;
   HostTlv tlv;
-  std::uint16_t vlan = 0;                 // 0: untagged
   std::shared_ptr<const Bytes> attached;  // what notifications about it carry
   HostState state = HostState::Offline;
   Reason reason = Reason::Normal;  // of the last change

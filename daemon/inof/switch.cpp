@@ -97,10 +97,10 @@ void Switch::announced(const Announcement& a, Time now) {
     return;
   }
   const HostId id = find_or_add({.port = a.port, .origin = 0, .chassis = a.chassis, .port_id = a.port_id}, now);
-  if (id != kNoHost) hear(id, a.tlv, a.vlan, now);
+  if (id != kNoHost) hear(id, a.tlv, now);
 }
 
-void Switch::hear(HostId id, const HostTlv& tlv, std::uint16_t vlan, Time now) {
+void Switch::hear(HostId id, const HostTlv& tlv, Time now) {
   Host& host = hosts_.at(id);
   const bool is_new = !host.attached;
   if (!is_new && host.tlv.address != tlv.address) {
@@ -110,10 +110,9 @@ void Switch::hear(HostId id, const HostTlv& tlv, std::uint16_t vlan, Time now) {
     hosts_.set_zones(id, {});
   }
   const bool moved = is_new || host.tlv.address != tlv.address;
-  const bool other = moved || host.tlv != tlv || host.vlan != vlan;
+  const bool other = moved || host.tlv != tlv;
   const bool news = host.online() && other && host.attached && *host.attached != attached_of(tlv);
   const bool resubscribed = host.online() && (host.tlv.subscribes != tlv.subscribes || host.tlv.dialect != tlv.dialect);
-  host.vlan = vlan;
   if (other) {
     host.tlv = tlv;
     host.attached = std::make_shared<const Bytes>(attached_of(tlv));
@@ -152,9 +151,9 @@ void Switch::forget(HostId id) {
   hosts_.remove(id);
 }
 
-void Switch::goodbye(PortId port, const lldp::Id& chassis, const lldp::Id& port_id, Time now) {
+void Switch::goodbye(PortId port, const lldp::Id& chassis, const lldp::Id& port_id, Reason reason, Time now) {
   const HostId id = hosts_.find({.port = port, .origin = 0, .chassis = chassis, .port_id = port_id});
-  if (id != kNoHost) lose(id, Reason::Normal, now);
+  if (id != kNoHost) lose(id, reason, now);
 }
 
 HostState Switch::judge(const Host& host, Time now, std::string& why) const {
@@ -272,7 +271,7 @@ void Switch::pfc_deadlock(PortId port, unsigned tc, bool on, Time now) {
 void Switch::remote_joined(const RemoteHost& remote, Time now) {
   const HostId id = find_or_add(
       {.port = kNoPort, .origin = remote.origin, .chassis = remote.chassis, .port_id = remote.port_id}, now);
-  if (id != kNoHost) hear(id, remote.tlv, 0, now);
+  if (id != kNoHost) hear(id, remote.tlv, now);
 }
 
 void Switch::remote_left(std::uint32_t origin, const lldp::Id& chassis, const lldp::Id& port_id, Reason reason,

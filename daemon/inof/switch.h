@@ -33,7 +33,6 @@ inline constexpr Time kForgetAfter = std::chrono::hours(1);      // shown that l
 // An LLDP frame of a host, as far as it matters here.
 struct Announcement {
   PortId port = kNoPort;
-  std::uint16_t vlan = 0;
   lldp::Id chassis;
   lldp::Id port_id;
   HostTlv tlv;
@@ -89,8 +88,8 @@ class Switch {
   void remove_port(PortId port, Time now);
 
   void announced(const Announcement& announcement, Time now);
-  // TTL 0: the host goes away.
-  void goodbye(PortId port, const lldp::Id& chassis, const lldp::Id& port_id, Time now);
+  // The host goes away: TTL 0 (normal), or its own TTL ran out.
+  void goodbye(PortId port, const lldp::Id& chassis, const lldp::Id& port_id, Reason reason, Time now);
   void frame(PortId port, const StatusFrame& frame, Time now);
   // PFC deadlock of a TC on a port: its hosts leave, and may come back once no TC of the port has one.
   void pfc_deadlock(PortId port, unsigned tc, bool on, Time now);
@@ -144,7 +143,7 @@ class Switch {
 
   HostId find_or_add(const HostKey& key, Time now);
   bool make_room(PortId port);
-  void hear(HostId id, const HostTlv& tlv, std::uint16_t vlan, Time now);
+  void hear(HostId id, const HostTlv& tlv, Time now);
   void lose(HostId id, Reason reason, Time now);
   void forget(HostId id);
   // Brings the state to what holds now; `reason` is for a leave.

@@ -203,7 +203,7 @@ TEST_F(ZonePrograms, ShortPacketsPassAsTheyAre) {
   host(v4(1), {1});
   host(v4(2), {2});
   Bytes whole = Packet{.src = v4(1), .dst = v4(2)}.bytes();
-  for (std::size_t length = 14; length < 14 + 20 + 4; ++length)
+  for (std::size_t length = 15; length < 14 + 20 + 4; ++length)
     EXPECT_EQ(port_.ingress(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length))).verdict, kNext) << length;
   EXPECT_EQ(port_.ingress(Bytes(whole.begin(), whole.begin() + 14 + 20 + 4)).verdict, kDrop);
 }

@@ -166,7 +166,7 @@ TEST(ConfigErrors, UnknownKeys) {
   expect_each({
       {"instnce = \"a\"", "f:1:1: unknown key 'instnce' at the top level; did you mean 'instance'?"},
       {"foo = 1",
-       "f:1:1: unknown key 'foo' at the top level; known keys: instance, cell_bytes, api, maps, queue, port"},
+       "f:1:1: unknown key 'foo' at the top level; known keys: instance, cell_bytes, api, maps, queue, port, inof"},
       {"[ports]", "f:1:2: unknown key 'ports' at the top level; did you mean 'port'?"},
       {"[api]\n  sokcet = 1", "f:2:3: unknown key 'sokcet' in api; did you mean 'socket'?"},
       {"[queue.3]\necn = { kmim = 1 }", "f:2:9: unknown key 'kmim' in queue.3.ecn; did you mean 'kmin'?"},
@@ -183,7 +183,7 @@ TEST(ConfigErrors, UnknownKeys) {
       {"[maps]\ndscp_dscp = { -1 = 0 }",
        "f:2:15: unknown key '-1' in maps.dscp_dscp; allowed: 0 to 63 (a DSCP)"},
       {"\"a\\nb\" = 1",
-       "f:1:1: unknown key 'a?b' at the top level; known keys: instance, cell_bytes, api, maps, queue, port"},
+       "f:1:1: unknown key 'a?b' at the top level; known keys: instance, cell_bytes, api, maps, queue, port, inof"},
       {"[queue.3]\n\"\" = 1",
        "f:2:1: unknown key '' in queue.3; known keys: lossless, schedule, group, weight, limit, ecn, pfc"},
   });

@@ -281,7 +281,7 @@ TEST_F(ConfigFile, NamesTheFileInErrors) {
   const std::string file = write("bad.toml", "foo = 1\n[[port]]\nname = \"a\"\n");
   EXPECT_EQ(error(file), file +
                              ":1:1: unknown key 'foo' at the top level; known keys: instance, cell_bytes, "
-                             "api, maps, queue, port");
+                             "api, maps, queue, port, inof");
 }
 
 TEST_F(ConfigFile, CannotBeRead) {

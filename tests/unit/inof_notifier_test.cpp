@@ -168,7 +168,7 @@ TEST(InofNotifier, TooMuchWaitingBecomesAFullState) {
   sim.announce(host(0, "10.0.0.1"));
   for (unsigned n = 0; n < 600; ++n) sim.sw.announced(host(1 + n % 39, address(n)), sim.now);
   for (unsigned n = 0; n < 600; n += 2)
-    sim.sw.goodbye(1 + n % 39, host(0, address(n)).chassis, host(0, address(n)).port_id, sim.now);
+    sim.sw.goodbye(1 + n % 39, host(0, address(n)).chassis, host(0, address(n)).port_id, Reason::Normal, sim.now);
   sim.settle();
   sim.mute.clear();
   sim.pass(seconds(60));

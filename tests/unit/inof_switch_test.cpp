@@ -62,7 +62,7 @@ TEST_F(InofSwitch, AHostThatDoesNotSubscribeIsToldNothing) {
 
 TEST_F(InofSwitch, LeaveCauses) {
   join_three();
-  sim.sw.goodbye(0, host(0, kA).chassis, host(0, kA).port_id, sim.now);
+  sim.sw.goodbye(0, host(0, kA).chassis, host(0, kA).port_id, Reason::Normal, sim.now);
   sim.settle();
   EXPECT_EQ(sim.told(kB), List{offline(kA, Reason::Normal)});
   sim.announce(host(0, kA));
