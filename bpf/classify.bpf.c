@@ -10,6 +10,7 @@
 #include "skb.h"
 #include "pause.h"
 #include "zone.h"
+#include "lldp.h"
 #include "stages/classify.h"
 
 static __always_inline void remark(struct __sk_buff *skb, const struct ll_port *port,
@@ -39,6 +40,8 @@ int ll_classify_ingress(struct __sk_buff *skb)
 		return LL_TCX_NEXT;
 	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_MAC_CONTROL)))
 		return ll_take_pause(skb, port);
+	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_LLDP)))
+		ll_keep_lldp(skb);
 	ll_parse_skb(skb, &h);
 	if (LL_UNLIKELY(port->guard) && h.ip && ll_zone_guard(skb, port->slot, port->guard, h.l3_off, h.ip))
 		return LL_TCX_DROP;

@@ -43,6 +43,8 @@ void add_show(CLI::App& root, Action& action) {
   add_show_pfc(*show, action);
   add_show_buffer(*show, action);
   add_show_packet_drop(*show, action);
+  add_show_inof_host(*show, action);
+  add_show_lldp(*show, action);
   add_show_priority_map(*show, action);
   add_show_system(*show, action);
 }

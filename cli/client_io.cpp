@@ -143,8 +143,7 @@ std::expected<Client, Failure> Client::connect(const Target& target) {
   const auto fd = open_socket(target);
   if (!fd) return std::unexpected(connect_failure(target, fd.error()));
   // The channel gets the connected socket: no name resolution and no retry hide the reason of a failure.
-  auto channel = grpc::CreateInsecureChannelFromFd("losslessd", *fd);
-  return Client(target, v1::Lossless::NewStub(channel));
+  return Client(target, grpc::CreateInsecureChannelFromFd("losslessd", *fd));
 }
 
 Failure Client::failure_of(const grpc::Status& status) const {

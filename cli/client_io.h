@@ -34,27 +34,27 @@ class Client {
   // Fails with a message that says why nobody listens there and what to do about it.
   static std::expected<Client, Failure> connect(const Target& target);
 
-  // One request and its reply. Errors of losslessd keep their code and their words.
-  template <class Request, class Reply>
-  std::expected<Reply, Failure> call(grpc::Status (v1::Lossless::StubInterface::*method)(grpc::ClientContext*,
-                                                                                         const Request&,
-                                                                                         Reply*),
+  // One request of a service and its reply. Errors of losslessd keep their code and their words.
+  template <class Service = v1::Lossless, class Request, class Reply>
+  std::expected<Reply, Failure> call(grpc::Status (Service::StubInterface::*method)(grpc::ClientContext*,
+                                                                                    const Request&, Reply*),
                                      const Request& request) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + target_.timeout);
     Reply reply;
-    const grpc::Status status = (*stub_.*method)(&context, request, &reply);
+    const auto stub = Service::NewStub(channel_);
+    const grpc::Status status = (*stub.*method)(&context, request, &reply);
     if (!status.ok()) return std::unexpected(failure_of(status));
     return reply;
   }
 
  private:
-  Client(Target target, std::unique_ptr<v1::Lossless::Stub> stub)
-      : target_(std::move(target)), stub_(std::move(stub)) {}
+  Client(Target target, std::shared_ptr<grpc::Channel> channel)
+      : target_(std::move(target)), channel_(std::move(channel)) {}
   Failure failure_of(const grpc::Status& status) const;
 
   Target target_;
-  std::unique_ptr<v1::Lossless::Stub> stub_;
+  std::shared_ptr<grpc::Channel> channel_;
 };
 
 }  // namespace lossless::cli

@@ -8,6 +8,8 @@
 
 #include "cli/context.h"
 #include "cli/table.h"
+#include "inof_host.grpc.pb.h"
+#include "lldp.grpc.pb.h"
 
 namespace lossless::cli {
 
@@ -17,6 +19,8 @@ void add_show_ecn(CLI::App& show, Action& action);
 void add_show_pfc(CLI::App& show, Action& action);
 void add_show_buffer(CLI::App& show, Action& action);
 void add_show_packet_drop(CLI::App& show, Action& action);
+void add_show_inof_host(CLI::App& show, Action& action);
+void add_show_lldp(CLI::App& show, Action& action);
 void add_show_priority_map(CLI::App& show, Action& action);
 void add_show_system(CLI::App& show, Action& action);  // capabilities, version
 void add_clear(CLI::App& root, Action& action);
@@ -36,6 +40,11 @@ std::string ecn_text(const v1::ListEcnReply& reply, const Style& style);
 std::string pfc_text(const v1::ListPfcReply& reply, const Style& style);
 std::string buffer_text(const v1::ListBufferReply& reply, const Style& style);
 std::string packet_drops_text(const v1::ListPacketDropsReply& reply, const Style& style);
+// `view`: addresses, members, events, statistics; empty: an overview.
+std::string inof_host_text(const v1::GetInofHostReply& reply, const std::string& view, const Style& style);
+std::string lldp_neighbors_text(const v1::ListLldpNeighborsReply& reply, const Style& style);
+std::string lldp_local_text(const v1::ListLldpLocalReply& reply, const Style& style);
+std::string lldp_statistics_text(const v1::ListLldpStatisticsReply& reply, const Style& style);
 std::string priority_maps_text(const v1::ListPriorityMapsReply& reply, const Style& style);
 std::string capabilities_text(const v1::GetCapabilitiesReply& reply, const Style& style);
 std::string version_text(const v1::GetVersionReply& reply, const Style& style);

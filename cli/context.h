@@ -35,22 +35,21 @@ class Context {
   const Style& style() const { return style_; }
   const Target& target() const { return target_; }
 
-  template <class Request, class Reply>
-  std::expected<Reply, Failure> call(grpc::Status (v1::Lossless::StubInterface::*method)(grpc::ClientContext*,
-                                                                                         const Request&,
-                                                                                         Reply*),
+  template <class Service = v1::Lossless, class Request, class Reply>
+  std::expected<Reply, Failure> call(grpc::Status (Service::StubInterface::*method)(grpc::ClientContext*,
+                                                                                    const Request&, Reply*),
                                      const Request& request) {
     auto client = Client::connect(target_);
     if (!client) return std::unexpected(client.error());
-    return client->call(method, request);
+    return client->template call<Service>(method, request);
   }
 
   // Calls, then prints: the reply itself with --json, else what `show` makes of it.
-  template <class Request, class Reply, class Show>
-  Outcome call_and_print(grpc::Status (v1::Lossless::StubInterface::*method)(grpc::ClientContext*,
-                                                                             const Request&, Reply*),
+  template <class Service = v1::Lossless, class Request, class Reply, class Show>
+  Outcome call_and_print(grpc::Status (Service::StubInterface::*method)(grpc::ClientContext*, const Request&,
+                                                                        Reply*),
                          const Request& request, const Show& show) {
-    const auto reply = call(method, request);
+    const auto reply = call<Service>(method, request);
     if (!reply) return std::unexpected(reply.error());
     print(*reply, show);
     return kOk;

@@ -14,6 +14,8 @@
 #include <thread>
 
 #include "daemon/api/server_io.h"
+#include "daemon/inof/host_api_io.h"
+#include "daemon/lldp/api_io.h"
 #include "daemon/pfc/service.h"
 #include "loader/probe_io.h"
 #include "loader/run_dir_io.h"
@@ -43,6 +45,8 @@ class Daemon {
   void wait_for_events();
   void feed_watchdog();
   void heal_counters();
+  // Ports, links or addresses are not what they were.
+  void tell_protocols();
   void stop();
 
   steady_clock::time_point started_ = steady_clock::now();
@@ -55,6 +59,8 @@ class Daemon {
   std::unique_ptr<Datapath> datapath_;
   std::unique_ptr<pfc::PfcService> pfc_;
   std::unique_ptr<port::PortService> ports_;
+  std::unique_ptr<lldp::LldpService> lldp_;
+  std::unique_ptr<inof::HostService> inof_host_;
   std::unique_ptr<api::Context> context_;
   std::unique_ptr<api::Server> server_;
   std::unique_ptr<asio::posix::stream_descriptor> event_fd_;
@@ -80,7 +86,8 @@ Status Daemon::open_events() {
   auto events = net::Netlink::open();
   if (!events) return std::unexpected(events.error());
   events_ = std::make_unique<net::Netlink>(std::move(*events));
-  if (auto ok = events_->subscribe({RTNLGRP_LINK, RTNLGRP_TC}); !ok) return ok;
+  if (auto ok = events_->subscribe({RTNLGRP_LINK, RTNLGRP_TC, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR}); !ok)
+    return ok;
   event_fd_ = std::make_unique<asio::posix::stream_descriptor>(loop_, dup(events_->fd()));
   return {};
 }
@@ -101,6 +108,8 @@ Status Daemon::start() {
   if (!pfc) return std::unexpected(pfc.error());
   pfc_ = std::move(*pfc);
   ports_ = std::make_unique<port::PortService>(*netlink_, *datapath_, *pfc_);
+  lldp_ = std::make_unique<lldp::LldpService>(loop_, *netlink_);
+  inof_host_ = std::make_unique<inof::HostService>(loop_, *netlink_);
   context_ = std::make_unique<api::Context>(api::Context{.ports = *ports_,
                                                          .pfc = *pfc_,
                                                          .config_file = config_file_,
@@ -110,13 +119,18 @@ Status Daemon::start() {
                                                          .given_back =
                                                              [this] {
                                                                given_back_ = true;
+                                                               lldp_->leave();
                                                                stop();
                                                              }});
-  auto server = api::Server::listen(wanted_.api, loop_, *context_);
+  auto server =
+      api::Server::listen(wanted_.api, loop_, *context_,
+                          {lldp::make_api(loop_, *lldp_, *ports_), inof::make_host_api(loop_, *inof_host_)});
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
   if (auto ok = ports_->configure(wanted_); !ok) return ok;
-  return ports_->finish_start();
+  if (auto ok = ports_->finish_start(); !ok) return ok;
+  tell_protocols();
+  return {};
 }
 
 void Daemon::undo_start() {
@@ -149,10 +163,16 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
     return fail(config_file_ + ": instance and api cannot change while losslessd runs; restart it for that");
   auto changes = diff_config(running, *file);
   if (auto ok = ports_->configure(*file); !ok) return fail(ok.error());
+  tell_protocols();
   spdlog::info("reloaded {}: {} changes", config_file_, changes.size());
   for (const ConfigChange& change : changes)
     spdlog::info("  {}: {} -> {}", change.path, change.from, change.to);
   return changes;
+}
+
+void Daemon::tell_protocols() {
+  lldp_->apply(ports_->running(), ports_->ports());
+  inof_host_->apply(ports_->running(), ports_->ports());
 }
 
 void Daemon::wait_for_signal() {
@@ -177,8 +197,10 @@ void Daemon::wait_for_events() {
       if (!net::is_gate_event(header)) concerns_ports = true;
     });
     if (!complete) spdlog::warn("netlink events were lost; looking at everything anew");
-    if (concerns_ports || !complete)
+    if (concerns_ports || !complete) {
       if (auto ok = ports_->reconcile(); !ok) spdlog::error("{}", ok.error());
+      tell_protocols();
+    }
     wait_for_events();
   });
 }

@@ -11,13 +11,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <asio/post.hpp>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <optional>
 #include <vector>
 
+#include "daemon/api/on_loop.h"
 #include "loader/fd.h"
 
 namespace lossless::api {
@@ -88,11 +88,8 @@ struct Server::Service final : v1::Lossless::CallbackService {
   template <class Request, class Reply>
   grpc::ServerUnaryReactor* run(grpc::CallbackServerContext* call, const Request* request, Reply* reply,
                                 grpc::Status (*function)(const Context&, const Request&, Reply&)) {
-    auto* reactor = call->DefaultReactor();
-    asio::post(loop, [this, reactor, request, reply, function] {
-      reactor->Finish(function(context, *request, *reply));
-    });
-    return reactor;
+    return answer_on_loop(call, loop,
+                          [this, request, reply, function] { return function(context, *request, *reply); });
   }
 
   grpc::ServerUnaryReactor* GetVersion(grpc::CallbackServerContext* call,
@@ -164,13 +161,18 @@ struct Server::Service final : v1::Lossless::CallbackService {
   Context& context;
 };
 
-Server::Server(std::unique_ptr<Service> service, std::unique_ptr<grpc::Server> server, std::string socket)
-    : service_(std::move(service)), server_(std::move(server)), socket_(std::move(socket)) {}
+Server::Server(std::unique_ptr<Service> service, Services more, std::unique_ptr<grpc::Server> server,
+               std::string socket)
+    : service_(std::move(service)),
+      more_(std::move(more)),
+      server_(std::move(server)),
+      socket_(std::move(socket)) {}
 Server::Server(Server&&) noexcept = default;
 Server& Server::operator=(Server&&) noexcept = default;
 Server::~Server() = default;
 
-Result<Server> Server::listen(const ApiConfig& config, asio::io_context& loop, Context& context) {
+Result<Server> Server::listen(const ApiConfig& config, asio::io_context& loop, Context& context,
+                              Services more) {
   const auto owner = find_owner(config);
   if (!owner) return std::unexpected(owner.error());
   if (auto possible = try_socket(config.socket); !possible) return std::unexpected(possible.error());
@@ -184,6 +186,7 @@ Result<Server> Server::listen(const ApiConfig& config, asio::io_context& loop, C
   grpc::ServerBuilder builder;
   builder.AddListeningPort("unix:" + config.socket, grpc::InsecureServerCredentials());
   builder.RegisterService(service.get());
+  for (const auto& other : more) builder.RegisterService(other.get());
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   // Nobody may connect before owner and mode are right.
   const mode_t before = umask(0777);
@@ -192,7 +195,7 @@ Result<Server> Server::listen(const ApiConfig& config, asio::io_context& loop, C
   if (!server) return fail("cannot listen on " + config.socket);
   if (chown(config.socket.c_str(), owner->uid, owner->gid) || chmod(config.socket.c_str(), config.mode))
     return fail_errno("cannot set owner and mode of " + config.socket, errno);
-  return Server(std::move(service), std::move(server), config.socket);
+  return Server(std::move(service), std::move(more), std::move(server), config.socket);
 }
 
 void Server::shutdown() {

@@ -5,19 +5,25 @@
 
 #include <asio/io_context.hpp>
 #include <memory>
+#include <vector>
 
 #include "daemon/api/requests.h"
 
 namespace grpc {
 class Server;
-}
+class Service;
+}  // namespace grpc
 
 namespace lossless::api {
 
 class Server {
  public:
+  // Services of subjects with a .proto of their own, beside the one of lossless.proto.
+  using Services = std::vector<std::shared_ptr<grpc::Service>>;
+
   // Listens on the socket of `config`, with its owner and mode. The error names the socket and the reason.
-  static Result<Server> listen(const ApiConfig& config, asio::io_context& loop, Context& context);
+  static Result<Server> listen(const ApiConfig& config, asio::io_context& loop, Context& context,
+                               Services more);
   Server(Server&&) noexcept;
   Server& operator=(Server&&) noexcept;
   ~Server();
@@ -27,8 +33,10 @@ class Server {
 
  private:
   struct Service;
-  Server(std::unique_ptr<Service> service, std::unique_ptr<grpc::Server> server, std::string socket);
+  Server(std::unique_ptr<Service> service, Services more, std::unique_ptr<grpc::Server> server,
+         std::string socket);
   std::unique_ptr<Service> service_;
+  Services more_;
   std::unique_ptr<grpc::Server> server_;
   std::string socket_;
 };

@@ -21,6 +21,12 @@ inline constexpr unsigned kDscps = 64;
 
 enum class Trust : std::uint8_t { Port, Dot1p, Dscp };
 enum class Schedule : std::uint8_t { Strict, Wrr };
+enum class SystemRole : std::uint8_t { Switch, Host };
+enum class LldpMode : std::uint8_t { Off, Tx, Rx, Both };
+enum class InofDialect : std::uint8_t { Odcc, ChinaMobile };
+enum class InofRole : std::uint8_t { Server, Client, Both };  // initiator, target
+enum class InofProtocol : std::uint8_t { Roce, Tcp, Iscsi };
+enum class InofHook : std::uint8_t { None, Nvme, Program };
 
 // WRED/ECN thresholds of one TC (RFC 3168 marking). kmin < kmax < limit of the queue.
 struct EcnConfig {
@@ -65,7 +71,8 @@ struct PortConfig {
   std::string name;            // interface name, 1-15 characters
   std::uint64_t rate_bps = 0;  // bits per second of whole Ethernet frames without FCS; 0 = not limited
   Trust trust = Trust::Dscp;
-  unsigned priority = 0;  // dot1p of packets that carry nothing to trust
+  unsigned priority = 0;           // dot1p of packets that carry nothing to trust
+  LldpMode lldp = LldpMode::Both;  // while [lldp] is on
   PriorityMaps maps;
   std::array<QueueConfig, kTcs> queues;
   bool operator==(const PortConfig&) const = default;
@@ -120,11 +127,44 @@ struct InofConfig {
   bool operator==(const InofConfig&) const = default;
 };
 
+// The LLDP agent (IEEE 802.1AB).
+struct LldpConfig {
+  bool enabled = false;
+  unsigned interval_s = 30;
+  unsigned hold = 4;             // TTL in intervals
+  unsigned fast_start = 4;       // frames at one a second when a neighbour or a link appears
+  unsigned max_neighbors = 256;  // per port
+  std::string system_name = {};       // empty: the host's name
+  bool operator==(const LldpConfig&) const = default;
+};
+
+// The iNOF host agent; in force with SystemRole::Host.
+struct InofHostConfig {
+  InofDialect dialect = InofDialect::Odcc;
+  InofRole role = InofRole::Server;
+  InofProtocol protocol = InofProtocol::Roce;
+  unsigned port = 0;  // of the service offered; 0: NVMe's, 4420
+  std::string id = {};     // NQN; may be empty
+  bool subscribe = true;
+  unsigned interval_s = 30;
+  unsigned max_members = 4096;
+  InofHook hook = InofHook::Nvme;
+  std::string program = {};                  // absolute path; for InofHook::Program
+  std::string nvme = "/usr/sbin/nvme";  // nvme-cli
+  unsigned hook_timeout_s = 30;         // then the hook is killed
+  unsigned hook_retries = 5;
+  unsigned hook_backoff_s = 1;  // before the first retry; twice as long before each further one
+  bool operator==(const InofHostConfig&) const = default;
+};
+
 struct Config {
   std::string instance = "default";
+  SystemRole role = SystemRole::Switch;
   unsigned cell_bytes = 208;  // buffer unit that `show buffer` counts in, 64-4096
   ApiConfig api;
   InofConfig inof;
+  LldpConfig lldp;
+  InofHostConfig inof_host;
   std::vector<PortConfig> ports;
   bool operator==(const Config&) const = default;
 };
@@ -187,5 +227,7 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to);
 
 std::string_view to_string(Trust t);
 std::string_view to_string(Schedule s);
+std::string_view to_string(LldpMode m);
+std::string_view to_string(InofHook h);
 
 }  // namespace lossless

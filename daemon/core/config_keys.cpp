@@ -19,6 +19,12 @@ static_assert(static_cast<int>(Trust::Port) == LL_TRUST_PORT &&
 // In the order of the enumerations.
 constexpr std::array<std::string_view, 3> kTrusts{"port", "dot1p", "dscp"};
 constexpr std::array<std::string_view, 2> kSchedules{"strict", "wrr"};
+constexpr std::array<std::string_view, 2> kRoles{"switch", "host"};
+constexpr std::array<std::string_view, 4> kLldpModes{"off", "tx", "rx", "both"};
+constexpr std::array<std::string_view, 2> kInofDialects{"odcc", "china-mobile"};
+constexpr std::array<std::string_view, 3> kInofRoles{"server", "client", "both"};
+constexpr std::array<std::string_view, 3> kInofProtocols{"roce", "tcp", "iscsi"};
+constexpr std::array<std::string_view, 3> kInofHooks{"none", "nvme", "program"};
 
 constexpr std::int64_t kMinRate = 1'000'000;
 constexpr std::int64_t kMaxRate = 800'000'000'000;
@@ -27,9 +33,12 @@ constexpr std::int64_t kMaxLimit = 1'000'000'000;
 
 constexpr std::size_t kMaxInstance = 32;
 constexpr std::size_t kMaxUser = 32;
-constexpr std::size_t kMaxSocket = 107;  // sun_path of sockaddr_un, with its NUL: 108
+constexpr std::size_t kMaxSocket = 107;      // sun_path of sockaddr_un, with its NUL: 108
+constexpr std::size_t kMaxSystemName = 255;  // of an LLDP TLV
+constexpr std::size_t kMaxNqn = 223;         // NVMe's own limit
+constexpr std::size_t kMaxPath = 4095;
+constexpr std::size_t kMaxIfname = 15;  // IFNAMSIZ, with its NUL: 16
 constexpr std::size_t kMaxZoneName = 31;
-constexpr std::size_t kMaxIfname = 15;   // IFNAMSIZ, with its NUL: 16
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
@@ -44,6 +53,19 @@ bool valid_instance(std::string_view s) {
 bool valid_socket(std::string_view s) {
   return s.size() > 1 && s.size() <= kMaxSocket && s.front() == '/' && s.back() != '/' &&
          std::ranges::none_of(s, is_control);
+}
+
+bool valid_system_name(std::string_view s) {
+  return s.size() <= kMaxSystemName && std::ranges::none_of(s, is_control);
+}
+
+bool valid_nqn(std::string_view s) {
+  return s.size() <= kMaxNqn && std::ranges::all_of(s, [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+bool valid_program(std::string_view s) {
+  return s.empty() || (s.size() > 1 && s.size() <= kMaxPath && s.front() == '/' && s.back() != '/' &&
+                       std::ranges::none_of(s, is_control));
 }
 
 bool valid_user(std::string_view s) {
@@ -71,6 +93,7 @@ constexpr Rule kThreshold(Rule::Type::Size, 0, kMaxLimit);
 constexpr Rule kPfcSize(Rule::Type::Size, 1, kMaxLimit);
 constexpr std::int64_t kMaxCable = 100'000;
 constexpr std::int64_t kMaxReaction = 1'000'000;
+constexpr Rule kProgram(valid_program, "an absolute path of a file without control characters, or empty");
 constexpr Rule kUser(valid_user, "a name or number of 1 to 32 letters, digits, '_', '-' and '.'");
 
 template <class T, class M>
@@ -101,6 +124,7 @@ bool is_wrr(const QueueConfig& q) { return q.schedule == Schedule::Wrr; }
 
 constexpr std::array kTopKeys{
     row<Config, &Config::instance>("instance", Rule(valid_instance, "1 to 32 of a-z, 0-9, '_' and '-'")),
+    row<Config, &Config::role>("role", Rule(kRoles)),
     row<Config, &Config::cell_bytes>("cell_bytes", integer(64, 4096)),
 };
 constexpr std::array kApiKeys{
@@ -114,11 +138,38 @@ constexpr Rule kIfname(valid_ifname,
                        "an interface name of 1 to 15 bytes without '/', ':', '%', white space or "
                        "control characters, not \".\" or \"..\"");
 
+constexpr std::array kLldpKeys{
+    row<LldpConfig, &LldpConfig::enabled>("enabled", kBool),
+    row<LldpConfig, &LldpConfig::interval_s>("interval_s", integer(1, 3600)),
+    row<LldpConfig, &LldpConfig::hold>("hold", integer(2, 100)),
+    row<LldpConfig, &LldpConfig::fast_start>("fast_start", integer(1, 8)),
+    row<LldpConfig, &LldpConfig::max_neighbors>("max_neighbors", integer(1, 4096)),
+    row<LldpConfig, &LldpConfig::system_name>(
+        "system_name", Rule(valid_system_name, "at most 255 bytes without control characters")),
+};
+constexpr std::array kInofHostKeys{
+    row<InofHostConfig, &InofHostConfig::dialect>("dialect", Rule(kInofDialects)),
+    row<InofHostConfig, &InofHostConfig::role>("role", Rule(kInofRoles)),
+    row<InofHostConfig, &InofHostConfig::protocol>("protocol", Rule(kInofProtocols)),
+    row<InofHostConfig, &InofHostConfig::port>("port", integer(0, 65535)),
+    row<InofHostConfig, &InofHostConfig::id>(
+        "id", Rule(valid_nqn, "at most 223 printable ASCII characters without spaces")),
+    row<InofHostConfig, &InofHostConfig::subscribe>("subscribe", kBool),
+    row<InofHostConfig, &InofHostConfig::interval_s>("interval_s", integer(1, 60)),
+    row<InofHostConfig, &InofHostConfig::max_members>("max_members", integer(1, 65536)),
+    row<InofHostConfig, &InofHostConfig::hook>("hook", Rule(kInofHooks)),
+    row<InofHostConfig, &InofHostConfig::program>("program", kProgram),
+    row<InofHostConfig, &InofHostConfig::nvme>("nvme", kProgram),
+    row<InofHostConfig, &InofHostConfig::hook_timeout_s>("hook_timeout_s", integer(1, 600)),
+    row<InofHostConfig, &InofHostConfig::hook_retries>("hook_retries", integer(0, 100)),
+    row<InofHostConfig, &InofHostConfig::hook_backoff_s>("hook_backoff_s", integer(1, 3600)),
+};
 constexpr std::array kPortKeys{
     row<PortConfig, &PortConfig::name>("name", kIfname),
     row<PortConfig, &PortConfig::rate_bps>("rate", kRate),
     row<PortConfig, &PortConfig::trust>("trust", Rule(kTrusts)),
     row<PortConfig, &PortConfig::priority>("priority", integer(0, kTcs - 1)),
+    row<PortConfig, &PortConfig::lldp>("lldp", Rule(kLldpModes)),
 };
 constexpr std::array kQueueKeys{
     row<QueueConfig, &QueueConfig::lossless>("lossless", kBool),
@@ -208,6 +259,14 @@ std::span<const Key<ApiConfig>> keys() {
   return kApiKeys;
 }
 template <>
+std::span<const Key<LldpConfig>> keys() {
+  return kLldpKeys;
+}
+template <>
+std::span<const Key<InofHostConfig>> keys() {
+  return kInofHostKeys;
+}
+template <>
 std::span<const Key<PortConfig>> keys() {
   return kPortKeys;
 }
@@ -258,7 +317,9 @@ std::string allowed(const MapKey& key) {
 std::vector<KeyInfo> known_keys() {
   std::vector<KeyInfo> out;
   list_keys<Config>(out, "");
-  list_keys<ApiConfig>(out, "api.");
+  for_sections([&]<class Section>(std::string_view name, Section Config::*) {
+    list_keys<Section>(out, std::string(name) + ".");
+  });
   list_maps(out, "maps.");
   list_queues(out, "queue.TC.");
   list_keys<PortConfig>(out, "port.");
@@ -331,6 +392,14 @@ std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue) {
   return std::nullopt;
 }
 
+std::optional<SectionFault> find_fault(const InofHostConfig& host) {
+  if (host.hook == InofHook::Program && host.program.empty())
+    return SectionFault{"hook", "hook \"program\" needs 'program', the file to run"};
+  if (host.hook == InofHook::Nvme && host.nvme.empty())
+    return SectionFault{"nvme", "hook \"nvme\" needs 'nvme', the path of nvme-cli"};
+  return std::nullopt;
+}
+
 std::optional<std::string> check_pfc(const QueueConfig& queue) {
   auto fault = find_pfc_fault(queue);
   if (!fault) return std::nullopt;
@@ -345,5 +414,7 @@ std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_b
 
 std::string_view to_string(Trust t) { return kTrusts[static_cast<std::size_t>(t)]; }
 std::string_view to_string(Schedule s) { return kSchedules[static_cast<std::size_t>(s)]; }
+std::string_view to_string(LldpMode m) { return kLldpModes[static_cast<std::size_t>(m)]; }
+std::string_view to_string(InofHook h) { return kInofHooks[static_cast<std::size_t>(h)]; }
 
 }  // namespace lossless

@@ -25,13 +25,17 @@ struct Key {
   bool (*used)(const T&) = nullptr;  // whether the key has a meaning now; nullptr: always
 };
 
-// The rows of Config (its plain keys), ApiConfig, PortConfig, QueueConfig, EcnConfig and PfcConfig.
+// The rows of Config (its plain keys), of its sections, PortConfig, QueueConfig, EcnConfig and PfcConfig.
 template <class T>
 std::span<const Key<T>> keys();
 template <>
 std::span<const Key<Config>> keys();
 template <>
 std::span<const Key<ApiConfig>> keys();
+template <>
+std::span<const Key<LldpConfig>> keys();
+template <>
+std::span<const Key<InofHostConfig>> keys();
 template <>
 std::span<const Key<PortConfig>> keys();
 template <>
@@ -74,8 +78,17 @@ inline constexpr std::string_view kExceptionsKey = "exceptions";  // of the whit
 inline constexpr std::size_t kMaxInofZones = 16383;               // LL_ZONES of bpf/abi.h, less the default zone
 std::string allowed(const RangesKey& key);
 
+// Top-level tables of nothing but plain keys: calls `visit` with the name of each and its member of Config.
+template <class Visit>
+void for_sections(Visit visit) {
+  visit(std::string_view("api"), &Config::api);
+  visit(std::string_view("lldp"), &Config::lldp);
+  visit(std::string_view("inof_host"), &Config::inof_host);
+}
+
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 5> kTopTables{"api", "maps", "queue", "port", "inof"};
+inline constexpr std::array<std::string_view, 7> kTopTables{"api",  "lldp",  "inof_host",
+                                                            "maps", "queue", "port", "inof"};
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
@@ -97,5 +110,12 @@ struct ThresholdFault {
 };
 std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes);
 std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue);
+
+// A fault between keys of one section: where it shows, and the message.
+struct SectionFault {
+  std::string_view key;
+  std::string message;
+};
+std::optional<SectionFault> find_fault(const InofHostConfig& host);
 
 }  // namespace lossless

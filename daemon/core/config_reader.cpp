@@ -95,6 +95,8 @@ class Reader {
   template <class T>
   void read_keys(const toml::table& table, const std::string& path, std::span<const std::string_view> tables,
                  T& out, Origins& given);
+  template <class Section>
+  void read_section(const toml::table& table, std::string_view name, Section& out);
   void read_maps(const toml::table& table, const std::string& path, PriorityMaps& out);
   void read_list(const toml::node& node, const std::string& path, const MapKey& key, PriorityMaps& out);
   void read_pairs(const toml::node& node, const std::string& path, const MapKey& key, PriorityMaps& out);
@@ -194,6 +196,20 @@ void Reader::read_keys(const toml::table& table, const std::string& path,
     }
     key->set(out, *value);
     given[key->name] = origin;
+  }
+}
+
+template <class Section>
+void Reader::read_section(const toml::table& table, std::string_view name, Section& out) {
+  const std::size_t errors_before = errors_.size();
+  Origins given;
+  read_keys(table, std::string(name), {}, out, given);
+  if constexpr (requires { find_fault(out); }) {
+    const auto found = errors_.size() == errors_before ? find_fault(out) : std::nullopt;
+    if (!found) return;
+    const auto at = given.find(found->key);
+    const Position begin = at == given.end() ? to_position(table.source().begin) : at->second.begin;
+    error(begin, join(std::string(name), found->key) + ": " + found->message);
   }
 }
 
@@ -561,7 +577,9 @@ Config Reader::read(const toml::table& root) {
   Config config;
   Origins given;
   read_keys(root, "", kTopTables, config, given);
-  if (const toml::table* api = table_at(root, "api", "")) read_keys(*api, "api", {}, config.api, given);
+  for_sections([&]<class Section>(std::string_view name, Section Config::* member) {
+    if (const toml::table* table = table_at(root, name, "")) read_section(*table, name, config.*member);
+  });
   if (config.api.socket.empty()) config.api.socket = default_socket(config.instance);
 
   if (const toml::table* inof = table_at(root, "inof", "")) read_inof(*inof, config.inof);

@@ -178,7 +178,9 @@ const PortConfig* find_port(const Config& config, const std::string& name) {
 std::vector<ConfigChange> diff_config(const Config& from, const Config& to) {
   Difference diff;
   diff.keys_of("", &from, &to);
-  diff.keys_of("api.", &from.api, &to.api);
+  for_sections([&]<class Section>(std::string_view name, Section Config::* member) {
+    diff.keys_of(std::string(name) + ".", &(from.*member), &(to.*member));
+  });
   diff.inof(from.inof, to.inof);
   for (const PortConfig& port : from.ports) {
     if (const PortConfig* same = find_port(to, port.name)) {
@@ -196,8 +198,10 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to) {
 std::string to_toml(const Config& config) {
   std::string out;
   write_keys(out, "", config);
-  out += "\n[api]\n";
-  write_keys(out, "", config.api);
+  for_sections([&]<class Section>(std::string_view name, Section Config::* member) {
+    out.append("\n[").append(name).append("]\n");
+    write_keys(out, "", config.*member);
+  });
   for (const PortConfig& port : config.ports) write_port(out, port);
   return out + to_toml(config.inof);
 }

@@ -14,11 +14,12 @@
 #include <vector>
 
 #include "daemon/core/address.h"
+#include "daemon/core/config.h"
 #include "daemon/lldp/packet.h"
 
 namespace lossless::inof {
 
-enum class Dialect : std::uint8_t { Odcc, ChinaMobile };
+using Dialect = InofDialect;
 inline constexpr std::array<Dialect, 2> kDialects{Dialect::Odcc, Dialect::ChinaMobile};
 
 // All that differs between the dialects.

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/core/config.h"
 #include "daemon/lldp/packet.h"
 #include "daemon/net/port_ref.h"
 
@@ -80,7 +81,7 @@ struct Statistics {
 };
 
 // adminStatus (9.2.5.1).
-enum class Mode : std::uint8_t { Off, Tx, Rx, Both };
+using Mode = LldpMode;
 
 struct Timing {
   Seconds interval{30};           // msgTxInterval

@@ -19,6 +19,7 @@ namespace {
 struct Parsed {
   Link link;
   int master = 0;
+  int lower = 0;
 };
 
 std::optional<Parsed> read_link(nlmsghdr* header) {
@@ -38,6 +39,9 @@ std::optional<Parsed> read_link(nlmsghdr* header) {
     nla_memcpy(out.link.address.data(), attrs[IFLA_ADDRESS], static_cast<int>(out.link.address.size()));
   if (attrs[IFLA_NUM_TX_QUEUES]) out.link.tx_queues = nla_get_u32(attrs[IFLA_NUM_TX_QUEUES]);
   if (attrs[IFLA_MASTER]) out.master = static_cast<int>(nla_get_u32(attrs[IFLA_MASTER]));
+  // The other end of a veth is named too; a namespace beside it says that the number is not one of ours.
+  if (attrs[IFLA_LINK] && !attrs[IFLA_LINK_NETNSID])
+    out.lower = static_cast<int>(nla_get_u32(attrs[IFLA_LINK]));
   nlattr* nested[IFLA_INFO_MAX + 1];
   if (attrs[IFLA_LINKINFO] && nla_parse_nested(nested, IFLA_INFO_MAX, attrs[IFLA_LINKINFO], nullptr) == 0 &&
       nested[IFLA_INFO_KIND])
@@ -63,6 +67,7 @@ Result<std::vector<Link>> list_links(Netlink& netlink) {
   std::vector<Link> links;
   for (Parsed& p : parsed) {
     if (p.master) p.link.master = names[p.master];
+    if (p.lower && p.link.kind == "vlan") p.link.lower = names[p.lower];
     links.push_back(std::move(p.link));
   }
   return links;

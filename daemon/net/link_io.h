@@ -21,6 +21,7 @@ struct Link {
   bool loopback = false;
   std::string kind;    // veth, bridge, vlan, …; empty for hardware
   std::string master;  // bridge or bond it belongs to
+  std::string lower;   // that a VLAN lies on; in this namespace
   unsigned tx_queues = 1;
   std::array<std::uint8_t, 6> address{};  // Ethernet address; zero where there is none
   bool operator==(const Link&) const = default;

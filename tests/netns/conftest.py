@@ -80,10 +80,11 @@ class Sandbox:
         namespaces.add_bridge(netns, ports, flood=flood)
         namespaces.wait_forwarding(netns)
 
-    def daemon(self, netns, ports, queues=None, name="sw", start=True):
-        """losslessd in `netns`. `ports`: names, or tables with the keys of [[port]]."""
+    def daemon(self, netns, ports, queues=None, name="sw", start=True, tables=None):
+        """losslessd in `netns`. `ports`: names, or tables with the keys of [[port]]. `tables`: further top-level
+        tables, e.g. {"lldp": {"enabled": True}, "": {"role": "host"}}."""
         daemon = SwitchDaemon(self.tools, self.rundir, name, netns)
-        daemon.configure(queues or {}, [p if isinstance(p, dict) else {"name": p} for p in ports])
+        daemon.configure(queues or {}, [p if isinstance(p, dict) else {"name": p} for p in ports], tables)
         self._daemons.append(daemon)
         if start:
             daemon.start()

@@ -109,16 +109,17 @@ name = "eth1"
 priority = 1
 )");
   const Changes expected{
-      {"port.eth0", "{ rate = \"100mbit\", trust = \"dscp\", priority = 0 }", ""},
+      {"port.eth0", "{ rate = \"100mbit\", trust = \"dscp\", priority = 0, lldp = \"both\" }", ""},
       {"port.eth1.priority", "0", "1"},
-      {"port.eth2", "", "{ rate = 0, trust = \"dscp\", priority = 0 }"},
+      {"port.eth2", "", "{ rate = 0, trust = \"dscp\", priority = 0, lldp = \"both\" }"},
   };
   EXPECT_EQ(changes, expected);
 }
 
 TEST(ToToml, IsReadable) {
   const std::string text = to_toml(parse(kBase));
-  EXPECT_TRUE(text.starts_with(R"(instance = "default"
+  EXPECT_TRUE(text.starts_with("instance = \"default\"\n")) << text;
+  EXPECT_TRUE(text.contains(R"(
 cell_bytes = 208
 
 [api]
@@ -127,11 +128,17 @@ owner = "root"
 group = "root"
 mode = "0660"
 
+[lldp]
+enabled = false
+interval_s = 30
+)")) << text;
+  EXPECT_TRUE(text.contains(R"(
 [[port]]
 name = "eth0"
 rate = "100mbit"
 trust = "dscp"
 priority = 0
+lldp = "both"
   [port.maps]
   dot1p_tc = [0, 1, 2, 3, 4, 5, 6, 7]
   dscp_dot1p = {}
@@ -206,12 +213,35 @@ PortConfig some_port(const std::string& name) {
   port.rate_bps = *rc::gen::element<std::uint64_t>(0, limited);
   port.trust = *rc::gen::element(Trust::Port, Trust::Dot1p, Trust::Dscp);
   port.priority = *rc::gen::inRange<unsigned>(0, 8);
+  port.lldp = *rc::gen::element(LldpMode::Off, LldpMode::Tx, LldpMode::Rx, LldpMode::Both);
   port.maps = default_maps();
   change_some(port.maps.dot1p_tc, 8);
   change_some(port.maps.dscp_dot1p, 8);
   change_some(port.maps.dscp_dscp, 64);
   for (QueueConfig& queue : port.queues) queue = some_queue();
   return port;
+}
+
+LldpConfig some_lldp() {
+  LldpConfig lldp;
+  lldp.enabled = *rc::gen::arbitrary<bool>();
+  lldp.interval_s = *rc::gen::inRange<unsigned>(1, 3601);
+  lldp.max_neighbors = *rc::gen::inRange<unsigned>(1, 4097);
+  lldp.system_name = word("ab \"\\.", 0, 20);
+  return lldp;
+}
+
+InofHostConfig some_inof_host() {
+  InofHostConfig host;
+  host.dialect = *rc::gen::element(InofDialect::Odcc, InofDialect::ChinaMobile);
+  host.role = *rc::gen::element(InofRole::Server, InofRole::Client, InofRole::Both);
+  host.protocol = *rc::gen::element(InofProtocol::Roce, InofProtocol::Tcp, InofProtocol::Iscsi);
+  host.port = *rc::gen::inRange<unsigned>(0, 65536);
+  host.id = word("nq.:-019", 0, 223);
+  host.program = "/" + word("abc/", 1, 10) + "x";
+  host.hook = *rc::gen::element(InofHook::None, InofHook::Nvme, InofHook::Program);
+  host.hook_retries = *rc::gen::inRange<unsigned>(0, 101);
+  return host;
 }
 
 Config some_config() {
@@ -221,6 +251,9 @@ Config some_config() {
   config.api.owner = word("abcXYZ09_.", 1, 32);
   config.api.group = word("abcXYZ09_.", 1, 32);
   config.api.mode = *rc::gen::inRange<unsigned>(0, 01000);
+  config.role = *rc::gen::element(SystemRole::Switch, SystemRole::Host);
+  config.lldp = some_lldp();
+  config.inof_host = some_inof_host();
   std::set<std::string> names;
   const auto ports = *rc::gen::inRange<std::size_t>(1, 5);
   while (names.size() < ports) names.insert(word("abcde019.-_@\"\\", 3, 15));

@@ -18,9 +18,12 @@ class DaemonError(RuntimeError):
     """The daemon did not start, ended early or refused; the message has the tail of its log."""
 
 
-def config_text(instance, socket, queues, ports):
-    """A configuration of losslessd. `queues`: {"3": {...}}; `ports`: [{"name": ..., ...}]."""
-    parts = [f'instance = "{instance}"\n', table_text("[api]", {"socket": str(socket)})]
+def config_text(instance, socket, queues, ports, tables=None):
+    """A configuration of losslessd. `queues`: {"3": {...}}; `ports`: [{"name": ..., ...}]; `tables`: further
+    top-level tables by name, "" for plain keys."""
+    tables = tables or {}
+    parts = [table_text("", {"instance": instance, **tables.get("", {})}).lstrip(), table_text("[api]", {"socket": str(socket)})]
+    parts += [table_text(f"[{name}]", table) for name, table in tables.items() if name]
     parts += [table_text(f"[queue.{tc}]", table) for tc, table in sorted(queues.items())]
     parts += [table_text("[[port]]", port) for port in ports]
     return "\n".join(parts)
@@ -39,8 +42,8 @@ class SwitchDaemon:
         self._tools = tools
         self._rundir = rundir
 
-    def configure(self, queues, ports):
-        self.config.write_text(config_text(self.instance, self.socket, queues, ports))
+    def configure(self, queues, ports, tables=None):
+        self.config.write_text(config_text(self.instance, self.socket, queues, ports, tables))
 
     def start(self, die_with_parent=True):
         """Starts the daemon; does not wait for it."""

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of `show lldp` and `show inof-host`.
+#include <gtest/gtest.h>
+
+#include "cli/commands.h"
+
+namespace lossless::cli {
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(CliLldp, Neighbours) {
+  v1::ListLldpNeighborsReply reply;
+  EXPECT_EQ(lldp_neighbors_text(reply, {}), "no neighbours\n");
+  auto* n = reply.add_neighbors();
+  n->set_port("swp1");
+  n->set_expires_ms(119'600);
+  n->set_frames(1234);
+  auto* p = n->mutable_packet();
+  p->set_chassis_id("02:00:00:00:00:01");
+  p->set_port_id("eth0");
+  p->mutable_capabilities()->add_enabled("bridge");
+  p->mutable_capabilities()->add_enabled("router");
+  p->add_management()->set_address("10.0.0.1");
+  const std::string text = lldp_neighbors_text(reply, {});
+  for (const char* part : {"swp1", "02:00:00:00:00:01", "eth0", "bridge,router", "10.0.0.1", "120s", "1,234"})
+    EXPECT_TRUE(has(text, part)) << part << '\n' << text;
+}
+
+TEST(CliLldp, LocalAndStatistics) {
+  v1::ListLldpLocalReply local;
+  EXPECT_TRUE(has(lldp_local_text(local, {}), "LLDP is off"));
+  local.set_enabled(true);
+  local.set_interval_s(30);
+  auto* port = local.add_ports();
+  port->set_port("swp1");
+  port->set_mode("rx");
+  EXPECT_TRUE(has(lldp_local_text(local, {}), "every 30 s"));
+  EXPECT_TRUE(has(lldp_local_text(local, {}), "rx"));
+
+  v1::ListLldpStatisticsReply statistics;
+  auto* s = statistics.add_ports();
+  s->set_port("swp1");
+  s->set_neighbors(16);
+  s->set_full(true);
+  s->set_drops(1985);
+  EXPECT_TRUE(has(lldp_statistics_text(statistics, {}), "16 (full)"));
+  EXPECT_TRUE(has(lldp_statistics_text(statistics, {}), "1,985"));
+}
+
+TEST(CliInofHost, EachView) {
+  v1::GetInofHostReply reply;
+  EXPECT_TRUE(has(inof_host_text(reply, "", {}), "is off"));
+  reply.set_enabled(true);
+  reply.set_dialect("odcc");
+  auto* a = reply.add_addresses();
+  a->set_port("eth0");
+  a->set_port_id("snsd_eth0_01");
+  auto* m = reply.add_members();
+  m->set_address("10.77.0.9");
+  m->set_state("offline");
+  m->set_hook("failed");
+  m->set_hook_result("exit 1: refused");
+  auto* e = reply.add_events();
+  e->set_sequence(42);
+  reply.mutable_statistics()->set_hooks_killed(3);
+  const std::string overview = inof_host_text(reply, "", {});
+  for (const char* part : {"odcc", "snsd_eth0_01", "10.77.0.9", "exit 1: refused"})
+    EXPECT_TRUE(has(overview, part)) << part << '\n' << overview;
+  EXPECT_FALSE(has(inof_host_text(reply, "addresses", {}), "10.77.0.9"));
+  EXPECT_FALSE(has(inof_host_text(reply, "members", {}), "snsd"));
+  EXPECT_TRUE(has(inof_host_text(reply, "events", {}), "42"));
+  EXPECT_TRUE(has(inof_host_text(reply, "statistics", {}), "hooks killed"));
+}
+
+}  // namespace
+}  // namespace lossless::cli
