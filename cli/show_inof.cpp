@@ -247,7 +247,7 @@ void add_member_command(CLI::App& host, Action& action, const char* name, const 
 
 }  // namespace
 
-CLI::App& add_show_inof(CLI::App& show, Action& action) {
+void add_show_inof(CLI::App& show, Action& action) {
   auto* inof = show.add_subcommand("inof", "iNOF: hosts, zones, notifications, white list");
   inof->require_subcommand(1);
   add_hosts_command(*inof, action);
@@ -257,7 +257,6 @@ CLI::App& add_show_inof(CLI::App& show, Action& action) {
             &Stub::GetInofStatistics, inof_statistics_text);
   add_plain(*inof, action, "whitelist", "Who may join where, and who was denied", &Stub::GetInofWhitelist,
             inof_whitelist_text);
-  return *inof;
 }
 
 void add_zone(CLI::App& root, Action& action) {

@@ -165,6 +165,12 @@ Status list_packet_drops(const Context& context, const v1::ListPacketDropsReques
       out->set_tail(leaf ? leaf->dropped_packets : 0);
       out->set_wred(context.ports.maps().ecn_stats.sum(LL_ROW(port.slot, tc)).dropped);
     }
+    const ll_zone_stats zone = context.ports.maps().zone_stats.sum(port.slot);
+    auto* ingress = reply.add_ports();
+    ingress->set_port(port.config.name);
+    ingress->set_zone(zone.drop[LL_ZONE_DROP_ISOLATED] + zone.drop[LL_ZONE_DROP_STRANGER] +
+                      zone.drop[LL_ZONE_DROP_INITIATORS]);
+    ingress->set_whitelist(zone.drop[LL_ZONE_DROP_DENIED]);
   });
 }
 

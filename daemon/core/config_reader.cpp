@@ -582,7 +582,12 @@ Config Reader::read(const toml::table& root) {
   });
   if (config.api.socket.empty()) config.api.socket = default_socket(config.instance);
 
-  if (const toml::table* inof = table_at(root, "inof", "")) read_inof(*inof, config.inof);
+  if (const toml::table* inof = table_at(root, "inof", "")) {
+    read_inof(*inof, config.inof);
+    if (config.inof.on && !config.lldp.enabled)
+      error(to_position(inof->source().begin),
+            "inof.on: true needs the LLDP agent, by which hosts are found; allowed: enabled = true under [lldp]");
+  }
 
   PriorityMaps maps = default_maps();
   if (const toml::table* table = table_at(root, "maps", "")) read_maps(*table, "maps", maps);

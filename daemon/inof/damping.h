@@ -10,41 +10,41 @@
 namespace lossless::inof {
 
 // Since any fixed moment; never goes back.
-using Time = std::chrono::microseconds;
+using Micros = std::chrono::microseconds;
 
 inline constexpr double kPenalty = 1000;         // of one leave
 inline constexpr double kSuppressAbove = 4500;   // the fifth leave within some seconds
 inline constexpr double kReuseBelow = 1500;
 inline constexpr double kMaxPenalty = 12000;     // held for 24 s after the last leave at most
-inline constexpr Time kHalfLife = std::chrono::seconds(8);
+inline constexpr Micros kHalfLife = std::chrono::seconds(8);
 
 class Damping {
  public:
-  void leave(Time now) {
+  void leave(Micros now) {
     penalty_ = std::min(at(now) + kPenalty, kMaxPenalty);
     since_ = now;
     if (penalty_ > kSuppressAbove) held_ = true;
   }
   // Whether it is held offline at `now`.
-  bool held(Time now) {
+  bool held(Micros now) {
     if (held_ && now >= release()) held_ = false;
     return held_;
   }
   // When a host that is held is let in again.
-  Time release() const {
+  Micros release() const {
     if (penalty_ <= kReuseBelow) return since_;
     const double halvings = std::log2(penalty_ / kReuseBelow);
-    return since_ + Time(static_cast<Time::rep>(halvings * static_cast<double>(kHalfLife.count())));
+    return since_ + Micros(static_cast<Micros::rep>(halvings * static_cast<double>(kHalfLife.count())));
   }
 
  private:
-  double at(Time now) const {
+  double at(Micros now) const {
     if (penalty_ == 0) return 0;
     return penalty_ * std::exp2(-static_cast<double>((now - since_).count()) / static_cast<double>(kHalfLife.count()));
   }
 
   double penalty_ = 0;
-  Time since_{};
+  Micros since_{};
   bool held_ = false;
 };
 

@@ -89,7 +89,7 @@ HostId Hosts::owner(const IpAddress& address) const {
   return at == by_address_.end() || at->second.claims.empty() ? kNoHost : at->second.claims.front();
 }
 
-void Hosts::heard(HostId id, Time now) {
+void Hosts::heard(HostId id, Micros now) {
   Host& host = hosts_[id];
   std::list<HostId>& old = list_of(host);
   host.present = true;

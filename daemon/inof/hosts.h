@@ -59,8 +59,8 @@ struct Host {
   std::string why;                 // Denied, Conflict: in words
   bool used = false;
   bool present = false;  // heard, and nothing since says that it left
-  Time heard{};          // its last LLDP frame
-  Time changed{};        // of state
+  Micros heard{};          // its last LLDP frame
+  Micros changed{};        // of state
   Damping damping;
   std::vector<Membership> zones;  // ascending
   std::list<HostId>::iterator turn;
@@ -101,7 +101,7 @@ class Hosts {
 
   // Present local hosts in the order they were heard, the longest silent first; remote ones are aged by their
   // own switch.
-  void heard(HostId id, Time now);
+  void heard(HostId id, Micros now);
   HostId longest_silent() const { return present_.empty() ? kNoHost : present_.front(); }
   // Hosts that left, the earliest first.
   void gone(HostId id);

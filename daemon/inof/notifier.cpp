@@ -7,10 +7,10 @@
 namespace lossless::inof {
 namespace {
 
-constexpr Time kNever = Time::max();
+constexpr Micros kNever = Micros::max();
 constexpr double kMicroseconds = 1e6;
 
-void refill(double& tokens, Time& filled, Time now) {
+void refill(double& tokens, Micros& filled, Micros now) {
   const double earned = static_cast<double>((now - filled).count()) / kMicroseconds * kFramesPerSecond;
   tokens = std::min(kBurst, tokens + earned);
   filled = now;
@@ -51,7 +51,7 @@ void Notifier::finish(Subscriber&, Sent& sent) {
   sent.fate = Sent::Fate::Done;
 }
 
-void Notifier::subscribe(SubscriberId id, PortId port, Dialect dialect, const IpAddress& address, Time now) {
+void Notifier::subscribe(SubscriberId id, PortId port, Dialect dialect, const IpAddress& address, Micros now) {
   Subscriber& s = subscribers_[id];
   drop_all(s);
   s.active = true;
@@ -139,14 +139,14 @@ std::optional<BadAck> Notifier::ack(SubscriberId id, PortId port, const Ack& ack
   return std::nullopt;
 }
 
-Time Notifier::backoff(unsigned repeated) const {
-  Time wait = timers_.retransmit;
+Micros Notifier::backoff(unsigned repeated) const {
+  Micros wait = timers_.retransmit;
   for (unsigned i = 0; i < repeated && wait < kMaxBackoff; ++i) wait *= 2;
   return std::min(wait, std::max(kMaxBackoff, timers_.retransmit));
 }
 
 // What nobody acknowledges any more goes, whoever has something to repeat takes a turn.
-void Notifier::collect_due(Time now) {
+void Notifier::collect_due(Micros now) {
   while (!dues_.empty() && dues_.top().at <= now) {
     const Due due = dues_.top();
     dues_.pop();
@@ -168,7 +168,7 @@ void Notifier::collect_due(Time now) {
 }
 
 void Notifier::schedule(SubscriberId id, Subscriber& s) {
-  Time earliest = kNever;
+  Micros earliest = kNever;
   for (const Sent& sent : s.sent)
     if (sent.fate != Sent::Fate::Done) earliest = std::min(earliest, sent.due);
   if (earliest == s.due || earliest == kNever) return;
@@ -176,7 +176,7 @@ void Notifier::schedule(SubscriberId id, Subscriber& s) {
   dues_.push({earliest, id});
 }
 
-void Notifier::add_repeated(Subscriber& s, OutFrame& frame, std::size_t& room, Time now) {
+void Notifier::add_repeated(Subscriber& s, OutFrame& frame, std::size_t& room, Micros now) {
   for (Sent& sent : s.sent) {
     if (sent.fate != Sent::Fate::UnderWay || sent.due > now) continue;
     if (!append(frame, room, message_of(sent.fact, s.address, sent.sequence))) return;
@@ -199,7 +199,7 @@ std::optional<Fact> Notifier::next_fact(SubscriberId id, Subscriber& s) {
   return fact;
 }
 
-void Notifier::add_new(SubscriberId id, Subscriber& s, OutFrame& frame, std::size_t& room, Time now) {
+void Notifier::add_new(SubscriberId id, Subscriber& s, OutFrame& frame, std::size_t& room, Micros now) {
   while (s.sent.size() < kWindow) {
     auto fact = next_fact(id, s);
     if (!fact) return;
@@ -214,7 +214,7 @@ void Notifier::add_new(SubscriberId id, Subscriber& s, OutFrame& frame, std::siz
   }
 }
 
-OutFrame Notifier::next_frame(SubscriberId id, Subscriber& s, Time now) {
+OutFrame Notifier::next_frame(SubscriberId id, Subscriber& s, Micros now) {
   OutFrame frame{.port = s.port, .dialect = s.dialect, .messages = {}};
   std::size_t room = kMaxMessages;
   add_repeated(s, frame, room, now);
@@ -223,14 +223,14 @@ OutFrame Notifier::next_frame(SubscriberId id, Subscriber& s, Time now) {
   return frame;
 }
 
-bool Notifier::has_work(const Subscriber& s, Time now) const {
+bool Notifier::has_work(const Subscriber& s, Micros now) const {
   if (!s.active) return false;
   if (s.sent.size() < kWindow && (s.walk || !s.pending.empty())) return true;
   return std::ranges::any_of(
       s.sent, [&](const Sent& sent) { return sent.fate == Sent::Fate::UnderWay && sent.due <= now; });
 }
 
-void Notifier::flush_port(Port& port, Time now, std::vector<OutFrame>& out) {
+void Notifier::flush_port(Port& port, Micros now, std::vector<OutFrame>& out) {
   refill(port.tokens, port.filled, now);
   while (!port.turns.empty() && port.tokens >= 1) {
     const SubscriberId id = port.turns.front();
@@ -250,7 +250,7 @@ void Notifier::flush_port(Port& port, Time now, std::vector<OutFrame>& out) {
   }
 }
 
-std::vector<OutFrame> Notifier::flush(Time now) {
+std::vector<OutFrame> Notifier::flush(Micros now) {
   std::vector<OutFrame> out;
   collect_due(now);
   if (turns_ == 0) return out;
@@ -259,13 +259,13 @@ std::vector<OutFrame> Notifier::flush(Time now) {
   return out;
 }
 
-std::optional<Time> Notifier::due(Time now) const {
-  Time earliest = dues_.empty() ? kNever : dues_.top().at;
+std::optional<Micros> Notifier::due(Micros now) const {
+  Micros earliest = dues_.empty() ? kNever : dues_.top().at;
   if (turns_ > 0) {
     for (const auto& [id, port] : ports_) {
       if (port.turns.empty()) continue;
       const double missing = std::max(0.0, 1 - port.tokens);
-      const Time wait(static_cast<Time::rep>(missing / kFramesPerSecond * kMicroseconds) + 1);
+      const Micros wait(static_cast<Micros::rep>(missing / kFramesPerSecond * kMicroseconds) + 1);
       earliest = std::min(earliest, port.tokens >= 1 ? now : port.filled + wait);
     }
   }

@@ -27,7 +27,7 @@ inline constexpr double kBurst = 100;
 inline constexpr double kFramesPerSecond = 600;
 inline constexpr std::size_t kWindow = 112;        // notifications under way to one host: four full frames
 inline constexpr std::size_t kMaxPending = 128;    // waiting for one host; beyond, it gets the full state anew
-inline constexpr Time kMaxBackoff = std::chrono::seconds(8);
+inline constexpr Micros kMaxBackoff = std::chrono::seconds(8);
 
 using SubscriberId = std::uint32_t;
 using PortId = std::uint32_t;
@@ -70,7 +70,7 @@ struct OutFrame {
 };
 
 struct NotifierTimers {
-  Time retransmit = std::chrono::seconds(1);  // doubles with every repetition
+  Micros retransmit = std::chrono::seconds(1);  // doubles with every repetition
   unsigned limit = 5;                         // repetitions
 };
 
@@ -84,7 +84,7 @@ class Notifier {
   void set_timers(const NotifierTimers& timers) { timers_ = timers; }
   // The host wants notifications from now on, and the full state first. Sequence numbers go on when it
   // subscribed before.
-  void subscribe(SubscriberId id, PortId port, Dialect dialect, const IpAddress& address, Time now);
+  void subscribe(SubscriberId id, PortId port, Dialect dialect, const IpAddress& address, Micros now);
   // Nothing more is sent to it; its counts stay until forget().
   void unsubscribe(SubscriberId id);
   void forget(SubscriberId id) { subscribers_.erase(id); }
@@ -97,8 +97,8 @@ class Notifier {
   void count_bad_ack(BadAck kind) { ++bad_acks_[static_cast<std::size_t>(kind)]; }
 
   // The frames that may go out now. Call after events and when due() is reached.
-  std::vector<OutFrame> flush(Time now);
-  std::optional<Time> due(Time now) const;
+  std::vector<OutFrame> flush(Micros now);
+  std::optional<Micros> due(Micros now) const;
 
   NotifyStats stats(SubscriberId id) const;
   const NotifyStats& total() const { return total_; }
@@ -113,7 +113,7 @@ class Notifier {
     Fact fact;
     std::uint32_t sequence = 0;
     unsigned repeated = 0;
-    Time due{};
+    Micros due{};
     // Superseded: a later notification about the same subject makes it pointless to repeat this one.
     enum class Fate : std::uint8_t { UnderWay, Superseded, Done } fate = Fate::UnderWay;
   };
@@ -128,33 +128,33 @@ class Notifier {
     std::deque<Sent> sent;  // by sequence number, without gaps; acknowledged ones in front are gone
     std::optional<Cursor> walk;
     bool walk_all = false;
-    Time due{};  // earliest of `sent`, as it stands in the heap
+    Micros due{};  // earliest of `sent`, as it stands in the heap
     NotifyStats stats;
   };
   struct Port {
     std::deque<SubscriberId> turns;
     double tokens = kBurst;
-    Time filled{};
+    Micros filled{};
   };
   struct Due {
-    Time at;
+    Micros at;
     SubscriberId id;
     bool operator>(const Due& other) const { return at > other.at; }
   };
 
   void drop_all(Subscriber& s);
   void take_turn(SubscriberId id, Subscriber& s);
-  void collect_due(Time now);
+  void collect_due(Micros now);
   void schedule(SubscriberId id, Subscriber& s);
-  void flush_port(Port& port, Time now, std::vector<OutFrame>& out);
+  void flush_port(Port& port, Micros now, std::vector<OutFrame>& out);
   // One frame's worth of what is due again and of what is new; no messages: there was nothing to send.
-  OutFrame next_frame(SubscriberId id, Subscriber& s, Time now);
-  void add_repeated(Subscriber& s, OutFrame& frame, std::size_t& room, Time now);
-  void add_new(SubscriberId id, Subscriber& s, OutFrame& frame, std::size_t& room, Time now);
+  OutFrame next_frame(SubscriberId id, Subscriber& s, Micros now);
+  void add_repeated(Subscriber& s, OutFrame& frame, std::size_t& room, Micros now);
+  void add_new(SubscriberId id, Subscriber& s, OutFrame& frame, std::size_t& room, Micros now);
   std::optional<Fact> next_fact(SubscriberId id, Subscriber& s);
-  bool has_work(const Subscriber& s, Time now) const;
+  bool has_work(const Subscriber& s, Micros now) const;
   void finish(Subscriber& s, Sent& sent);
-  Time backoff(unsigned repeated) const;
+  Micros backoff(unsigned repeated) const;
 
   Walk walk_;
   NotifierTimers timers_;

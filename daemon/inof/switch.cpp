@@ -31,7 +31,7 @@ std::string Switch::port_name(PortId port) const {
 
 bool Switch::port_full(PortId port) const { return port < ports_.size() && ports_[port].full; }
 
-void Switch::set_port(PortId port, const std::string& name, bool up, Time now) {
+void Switch::set_port(PortId port, const std::string& name, bool up, Micros now) {
   if (ports_.size() <= port) ports_.resize(port + 1);
   Port& p = ports_[port];
   if (p.known && p.name != name) remove_port(port, now);
@@ -43,7 +43,7 @@ void Switch::set_port(PortId port, const std::string& name, bool up, Time now) {
   for (const HostId id : std::vector<HostId>(hosts_.on_port(port))) lose(id, Reason::LinkDown, now);
 }
 
-void Switch::remove_port(PortId port, Time now) {
+void Switch::remove_port(PortId port, Micros now) {
   if (port >= ports_.size() || !ports_[port].known) return;
   for (const HostId id : std::vector<HostId>(hosts_.on_port(port))) {
     lose(id, Reason::LinkDown, now);
@@ -72,7 +72,7 @@ bool Switch::make_room(PortId port) {
   return true;
 }
 
-HostId Switch::find_or_add(const HostKey& key, Time now) {
+HostId Switch::find_or_add(const HostKey& key, Micros now) {
   if (const HostId known = hosts_.find(key); known != kNoHost) return known;
   const bool local = key.local();
   if (!make_room(key.port)) {
@@ -86,7 +86,7 @@ HostId Switch::find_or_add(const HostKey& key, Time now) {
   return id;
 }
 
-void Switch::announced(const Announcement& a, Time now) {
+void Switch::announced(const Announcement& a, Micros now) {
   ++counters_.announcements;
   if (a.port >= ports_.size() || !ports_[a.port].up) {
     ++counters_.refused_down;
@@ -100,7 +100,7 @@ void Switch::announced(const Announcement& a, Time now) {
   if (id != kNoHost) hear(id, a.tlv, now);
 }
 
-void Switch::hear(HostId id, const HostTlv& tlv, Time now) {
+void Switch::hear(HostId id, const HostTlv& tlv, Micros now) {
   Host& host = hosts_.at(id);
   const bool is_new = !host.attached;
   if (!is_new && host.tlv.address != tlv.address) {
@@ -132,7 +132,7 @@ void Switch::hear(HostId id, const HostTlv& tlv, Time now) {
   settle(id, Reason::Normal, now);
 }
 
-void Switch::lose(HostId id, Reason reason, Time now) {
+void Switch::lose(HostId id, Reason reason, Micros now) {
   Host& host = hosts_.at(id);
   if (!host.present) return;
   if (is_flap(reason)) {
@@ -151,12 +151,12 @@ void Switch::forget(HostId id) {
   hosts_.remove(id);
 }
 
-void Switch::goodbye(PortId port, const lldp::Id& chassis, const lldp::Id& port_id, Reason reason, Time now) {
+void Switch::goodbye(PortId port, const lldp::Id& chassis, const lldp::Id& port_id, Reason reason, Micros now) {
   const HostId id = hosts_.find({.port = port, .origin = 0, .chassis = chassis, .port_id = port_id});
   if (id != kNoHost) lose(id, reason, now);
 }
 
-HostState Switch::judge(const Host& host, Time now, std::string& why) const {
+HostState Switch::judge(const Host& host, Micros now, std::string& why) const {
   if (!host.present) return HostState::Offline;
   if (host.key.local()) {
     if (auto reason = denied(config_.whitelist, ports_[host.key.port].name, host.tlv.address)) {
@@ -176,7 +176,7 @@ HostState Switch::judge(const Host& host, Time now, std::string& why) const {
   return HostState::Online;
 }
 
-void Switch::settle(HostId id, Reason reason, Time now) {
+void Switch::settle(HostId id, Reason reason, Micros now) {
   Host& host = hosts_.at(id);
   std::string why;
   HostState state = judge(host, now, why);
@@ -194,11 +194,11 @@ void Switch::settle(HostId id, Reason reason, Time now) {
 }
 
 // Another host may own the address now.
-void Switch::settle_address(const IpAddress& address, Time now) {
+void Switch::settle_address(const IpAddress& address, Micros now) {
   for (const HostId id : std::vector<HostId>(hosts_.with_address(address))) settle(id, Reason::Normal, now);
 }
 
-void Switch::enter(HostId id, HostState state, Reason reason, Time now) {
+void Switch::enter(HostId id, HostState state, Reason reason, Micros now) {
   Host& host = hosts_.at(id);
   const bool was_online = host.online();
   host.state = state;
@@ -210,7 +210,7 @@ void Switch::enter(HostId id, HostState state, Reason reason, Time now) {
   report(host);
 }
 
-void Switch::go_online(HostId id, Time now) {
+void Switch::go_online(HostId id, Micros now) {
   Host& host = hosts_.at(id);
   ++counters_.joined;
   tell_mates(id, State::Online, Reason::Normal);
@@ -218,7 +218,7 @@ void Switch::go_online(HostId id, Time now) {
   if (remote_ && host.key.local()) remote_->local_host(host, true);
 }
 
-void Switch::go_offline(HostId id, Reason reason, Time) {
+void Switch::go_offline(HostId id, Reason reason, Micros) {
   Host& host = hosts_.at(id);
   ++counters_.left;
   notifier_.unsubscribe(id);
@@ -236,7 +236,7 @@ void Switch::report(const Host& host) {
                               .why = host.why});
 }
 
-void Switch::frame(PortId port, const StatusFrame& frame, Time now) {
+void Switch::frame(PortId port, const StatusFrame& frame, Micros now) {
   (void)now;
   for (const Message& message : frame.messages) {
     if (const auto* ack = std::get_if<Ack>(&message)) {
@@ -260,7 +260,7 @@ void Switch::frame(PortId port, const StatusFrame& frame, Time now) {
   }
 }
 
-void Switch::pfc_deadlock(PortId port, unsigned tc, bool on, Time now) {
+void Switch::pfc_deadlock(PortId port, unsigned tc, bool on, Micros now) {
   if (port >= ports_.size() || tc >= kTcs) return;
   const auto bit = static_cast<std::uint8_t>(1U << tc);
   std::uint8_t& mask = ports_[port].deadlocked;
@@ -268,27 +268,27 @@ void Switch::pfc_deadlock(PortId port, unsigned tc, bool on, Time now) {
   for (const HostId id : std::vector<HostId>(hosts_.on_port(port))) settle(id, Reason::PfcDeadlock, now);
 }
 
-void Switch::remote_joined(const RemoteHost& remote, Time now) {
+void Switch::remote_joined(const RemoteHost& remote, Micros now) {
   const HostId id = find_or_add(
       {.port = kNoPort, .origin = remote.origin, .chassis = remote.chassis, .port_id = remote.port_id}, now);
   if (id != kNoHost) hear(id, remote.tlv, now);
 }
 
 void Switch::remote_left(std::uint32_t origin, const lldp::Id& chassis, const lldp::Id& port_id, Reason reason,
-                         Time now) {
+                         Micros now) {
   const HostId id = hosts_.find({.port = kNoPort, .origin = origin, .chassis = chassis, .port_id = port_id});
   if (id != kNoHost) lose(id, reason, now);
 }
 
-void Switch::remote_switch_lost(std::uint32_t origin, Time now) {
+void Switch::remote_switch_lost(std::uint32_t origin, Micros now) {
   for (HostId id = 0; id < hosts_.end(); ++id) {
     const Host& host = hosts_.at(id);
     if (host.used && !host.key.local() && host.key.origin == origin) lose(id, Reason::Bfd, now);
   }
 }
 
-void Switch::advance(Time now) {
-  const Time age = std::chrono::seconds(config_.age_s);
+void Switch::advance(Micros now) {
+  const Micros age = std::chrono::seconds(config_.age_s);
   for (HostId id = hosts_.longest_silent(); id != kNoHost; id = hosts_.longest_silent()) {
     if (hosts_.at(id).heard + age > now) break;
     lose(id, Reason::LldpTimeout, now);
@@ -309,9 +309,9 @@ void Switch::advance(Time now) {
   }
 }
 
-std::optional<Time> Switch::due(Time now) const {
-  std::optional<Time> earliest = notifier_.due(now);
-  const auto at = [&](Time time) { earliest = earliest ? std::min(*earliest, time) : time; };
+std::optional<Micros> Switch::due(Micros now) const {
+  std::optional<Micros> earliest = notifier_.due(now);
+  const auto at = [&](Micros time) { earliest = earliest ? std::min(*earliest, time) : time; };
   if (const HostId id = hosts_.longest_silent(); id != kNoHost)
     at(hosts_.at(id).heard + std::chrono::seconds(config_.age_s));
   if (const HostId id = hosts_.longest_gone(); id != kNoHost) at(hosts_.at(id).changed + kForgetAfter);
@@ -319,7 +319,7 @@ std::optional<Time> Switch::due(Time now) const {
   return earliest;
 }
 
-Switch::Actions Switch::take(Time now) {
+Switch::Actions Switch::take(Micros now) {
   Actions out = std::exchange(actions_, {});
   out.frames = notifier_.flush(now);
   return out;

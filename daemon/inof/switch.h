@@ -28,7 +28,7 @@
 namespace lossless::inof {
 
 inline constexpr std::size_t kMaxHosts = 16384;                  // local and remote, those that left included
-inline constexpr Time kForgetAfter = std::chrono::hours(1);      // shown that long after it left
+inline constexpr Micros kForgetAfter = std::chrono::hours(1);      // shown that long after it left
 
 // An LLDP frame of a host, as far as it matters here.
 struct Announcement {
@@ -82,36 +82,36 @@ class Switch {
 
   void set_remote_sink(RemoteSink* sink) { remote_ = sink; }
   // Everything from the configuration; zones are brought to it member by member.
-  void configure(const InofConfig& config, Time now);
+  void configure(const InofConfig& config, Micros now);
   // Ports are known by number; the name is for the white list. A port that is not up loses its hosts.
-  void set_port(PortId port, const std::string& name, bool up, Time now);
-  void remove_port(PortId port, Time now);
+  void set_port(PortId port, const std::string& name, bool up, Micros now);
+  void remove_port(PortId port, Micros now);
 
-  void announced(const Announcement& announcement, Time now);
+  void announced(const Announcement& announcement, Micros now);
   // The host goes away: TTL 0 (normal), or its own TTL ran out.
-  void goodbye(PortId port, const lldp::Id& chassis, const lldp::Id& port_id, Reason reason, Time now);
-  void frame(PortId port, const StatusFrame& frame, Time now);
+  void goodbye(PortId port, const lldp::Id& chassis, const lldp::Id& port_id, Reason reason, Micros now);
+  void frame(PortId port, const StatusFrame& frame, Micros now);
   // PFC deadlock of a TC on a port: its hosts leave, and may come back once no TC of the port has one.
-  void pfc_deadlock(PortId port, unsigned tc, bool on, Time now);
+  void pfc_deadlock(PortId port, unsigned tc, bool on, Micros now);
   // Other switches, see remote.h.
-  void remote_joined(const RemoteHost& host, Time now);
+  void remote_joined(const RemoteHost& host, Micros now);
   void remote_left(std::uint32_t origin, const lldp::Id& chassis, const lldp::Id& port_id, Reason reason,
-                   Time now);
-  void remote_switch_lost(std::uint32_t origin, Time now);  // reason 3, BFD
+                   Micros now);
+  void remote_switch_lost(std::uint32_t origin, Micros now);  // reason 3, BFD
 
   // Changes by an operator. Errors name the value and what is allowed.
   using Done = std::expected<void, std::string>;
-  Done add_zone(std::string_view name, Time now);
-  Done remove_zone(std::string_view name, Time now);
-  Done add_member(std::string_view zone, const AddressRange& member, Time now);
-  Done remove_member(std::string_view zone, const AddressRange& member, Time now);
-  void set_default_zone(bool on, Time now);
+  Done add_zone(std::string_view name, Micros now);
+  Done remove_zone(std::string_view name, Micros now);
+  Done add_member(std::string_view zone, const AddressRange& member, Micros now);
+  Done remove_member(std::string_view zone, const AddressRange& member, Micros now);
+  void set_default_zone(bool on, Micros now);
   void set_hard_zoning(bool on);
 
   // Ages, lets go, repeats: call when due() is reached.
-  void advance(Time now);
-  std::optional<Time> due(Time now) const;
-  Actions take(Time now);
+  void advance(Micros now);
+  std::optional<Micros> due(Micros now) const;
+  Actions take(Micros now);
 
   const Hosts& hosts() const { return hosts_; }
   const Zones& zones() const { return zones_; }
@@ -136,23 +136,23 @@ class Switch {
     bool full = false;            // a host was refused since there was room last
   };
   struct Release {
-    Time at;
+    Micros at;
     HostId id;
     bool operator>(const Release& other) const { return at > other.at; }
   };
 
-  HostId find_or_add(const HostKey& key, Time now);
+  HostId find_or_add(const HostKey& key, Micros now);
   bool make_room(PortId port);
-  void hear(HostId id, const HostTlv& tlv, Time now);
-  void lose(HostId id, Reason reason, Time now);
+  void hear(HostId id, const HostTlv& tlv, Micros now);
+  void lose(HostId id, Reason reason, Micros now);
   void forget(HostId id);
   // Brings the state to what holds now; `reason` is for a leave.
-  void settle(HostId id, Reason reason, Time now);
-  void settle_address(const IpAddress& address, Time now);
-  HostState judge(const Host& host, Time now, std::string& why) const;
-  void enter(HostId id, HostState state, Reason reason, Time now);
-  void go_online(HostId id, Time now);
-  void go_offline(HostId id, Reason reason, Time now);
+  void settle(HostId id, Reason reason, Micros now);
+  void settle_address(const IpAddress& address, Micros now);
+  HostState judge(const Host& host, Micros now, std::string& why) const;
+  void enter(HostId id, HostState state, Reason reason, Micros now);
+  void go_online(HostId id, Micros now);
+  void go_offline(HostId id, Reason reason, Micros now);
   void tell_mates(HostId id, State state, Reason reason);
   void report(const Host& host);
   void touch(const Host& host) { actions_.rows.insert(host.tlv.address); }

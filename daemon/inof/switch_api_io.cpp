@@ -16,9 +16,9 @@ namespace {
 using grpc::Status;
 using grpc::StatusCode;
 
-std::uint64_t ms_since(Time then) {
+std::uint64_t ms_since(Micros then) {
   return static_cast<std::uint64_t>(
-      std::max<Time::rep>(0, (SwitchService::now() - then).count() / 1000));
+      std::max<Micros::rep>(0, (SwitchService::now() - then).count() / 1000));
 }
 
 std::string router_text(std::uint32_t id) {
@@ -231,7 +231,7 @@ Status change_member(SwitchService& service, const v1::InofMember& member, bool 
   if (!range)
     return {StatusCode::INVALID_ARGUMENT,
             "'" + member.member() + "' " + range.error() + "; allowed: " + std::string(kRangeForm)};
-  return result_of(service.change([&](Switch& model, Time now) {
+  return result_of(service.change([&](Switch& model, Micros now) {
     return add ? model.add_member(member.zone(), *range, now) : model.remove_member(member.zone(), *range, now);
   }),
                    reply);
@@ -242,25 +242,25 @@ Status change(SwitchService& service, const v1::ChangeInofRequest& request, v1::
   switch (request.change_case()) {
     case Request::kAddZone:
       return result_of(
-          service.change([&](Switch& model, Time now) { return model.add_zone(request.add_zone(), now); }), reply);
+          service.change([&](Switch& model, Micros now) { return model.add_zone(request.add_zone(), now); }), reply);
     case Request::kRemoveZone:
       if (const auto zone = service.model().zones().find(request.remove_zone()); !zone)
         return {StatusCode::NOT_FOUND, zone.error()};
       return result_of(
-          service.change([&](Switch& model, Time now) { return model.remove_zone(request.remove_zone(), now); }),
+          service.change([&](Switch& model, Micros now) { return model.remove_zone(request.remove_zone(), now); }),
           reply);
     case Request::kAddMember:
       return change_member(service, request.add_member(), true, reply);
     case Request::kRemoveMember:
       return change_member(service, request.remove_member(), false, reply);
     case Request::kDefaultZone:
-      return result_of(service.change([&](Switch& model, Time now) {
+      return result_of(service.change([&](Switch& model, Micros now) {
         model.set_default_zone(request.default_zone(), now);
         return Switch::Done();
       }),
                        reply);
     case Request::kHardZoning:
-      return result_of(service.change([&](Switch& model, Time) {
+      return result_of(service.change([&](Switch& model, Micros) {
         model.set_hard_zoning(request.hard_zoning());
         return Switch::Done();
       }),

@@ -33,8 +33,8 @@ const lldp::OrgTlv* find_tlv(const lldp::Packet& packet) {
 
 }  // namespace
 
-Time SwitchService::now() {
-  return std::chrono::duration_cast<Time>(std::chrono::steady_clock::now().time_since_epoch());
+Micros SwitchService::now() {
+  return std::chrono::duration_cast<Micros>(std::chrono::steady_clock::now().time_since_epoch());
 }
 
 SwitchService::SwitchService(asio::io_context& loop, port::PortService& ports, lldp::Agent& lldp,
@@ -244,7 +244,7 @@ void SwitchService::drop_old_rows() {
 
 void SwitchService::schedule() {
   auto due = switch_.due(now());
-  if (drop_rows_at_ != Time{}) due = due ? std::min(*due, drop_rows_at_) : drop_rows_at_;
+  if (drop_rows_at_ != Micros{}) due = due ? std::min(*due, drop_rows_at_) : drop_rows_at_;
   if (!due) {
     timer_.cancel();
     return;
@@ -253,7 +253,7 @@ void SwitchService::schedule() {
   timer_.expires_at(at);
   timer_.async_wait([this](const asio::error_code& error) {
     if (error) return;
-    if (drop_rows_at_ != Time{} && now() >= drop_rows_at_) drop_old_rows();
+    if (drop_rows_at_ != Micros{} && now() >= drop_rows_at_) drop_old_rows();
     switch_.advance(now());
     carry_out();
   });

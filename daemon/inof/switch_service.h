@@ -52,7 +52,7 @@ class SwitchService {
 
   const Switch& model() const { return switch_; }
   const std::string& kept_in() const { return state_path_; }
-  static Time now();
+  static Micros now();
 
   struct Counters {
     std::uint64_t frames_failed = 0;
@@ -85,7 +85,7 @@ class SwitchService {
   std::map<int, PortId> port_ids_;      // by ifindex: ports that are ours now
   std::map<PortId, int> ifindexes_;
   std::set<std::vector<std::uint8_t>> allow_rows_;  // keys that are in the map
-  Time drop_rows_at_{};                 // rows of an earlier daemon that nobody claimed go then; 0: done
+  Micros drop_rows_at_{};                 // rows of an earlier daemon that nobody claimed go then; 0: done
   Counters counters_;
 };
 

@@ -122,13 +122,13 @@ void Switch::rezone_all() {
   for (const auto& [address, zones] : zones_.singles()) actions_.rows.insert(address);
 }
 
-Switch::Done Switch::add_zone(std::string_view name, Time) {
+Switch::Done Switch::add_zone(std::string_view name, Micros) {
   if (auto id = zones_.add(name); !id) return std::unexpected(id.error());
   if (remote_) remote_->zone(name, true);
   return {};
 }
 
-Switch::Done Switch::remove_zone(std::string_view name, Time) {
+Switch::Done Switch::remove_zone(std::string_view name, Micros) {
   const auto id = zones_.find(name);
   std::set<AddressRange> members;
   if (id) members = zones_.members(*id);
@@ -138,21 +138,21 @@ Switch::Done Switch::remove_zone(std::string_view name, Time) {
   return {};
 }
 
-Switch::Done Switch::add_member(std::string_view zone, const AddressRange& member, Time) {
+Switch::Done Switch::add_member(std::string_view zone, const AddressRange& member, Micros) {
   if (auto id = zones_.add_member(zone, member); !id) return std::unexpected(id.error());
   rezone_ranges({member});
   if (remote_) remote_->zone_member(zone, member, true);
   return {};
 }
 
-Switch::Done Switch::remove_member(std::string_view zone, const AddressRange& member, Time) {
+Switch::Done Switch::remove_member(std::string_view zone, const AddressRange& member, Micros) {
   if (auto id = zones_.remove_member(zone, member); !id) return std::unexpected(id.error());
   rezone_ranges({member});
   if (remote_) remote_->zone_member(zone, member, false);
   return {};
 }
 
-void Switch::set_default_zone(bool on, Time) {
+void Switch::set_default_zone(bool on, Micros) {
   if (config_.default_zone == on) return;
   config_.default_zone = on;
   rezone_all();
@@ -185,7 +185,7 @@ void Switch::apply_zones(const std::vector<InofZoneConfig>& zones) {
   }
 }
 
-void Switch::configure(const InofConfig& config, Time now) {
+void Switch::configure(const InofConfig& config, Micros now) {
   const bool default_zone = config_.default_zone;
   const bool hard_zoning = config_.hard_zoning;
   config_ = config;

@@ -115,9 +115,9 @@ void cold_start(const Size& size) {
   malloc_trim(0);
   const double before = resident_mb();
   Sim sim(make_config(size), kPorts);
-  std::vector<std::pair<Time, OutFrame>> on_the_way;
-  std::map<PortId, std::vector<Time>> sent;
-  const Time begin = sim.now;
+  std::vector<std::pair<Micros, OutFrame>> on_the_way;
+  std::map<PortId, std::vector<Micros>> sent;
+  const Micros begin = sim.now;
   const auto cpu = Clock::now();
   unsigned joined = 0;
   std::size_t messages = 0;

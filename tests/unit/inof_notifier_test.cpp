@@ -21,12 +21,12 @@ std::size_t notifications(const std::vector<OutFrame>& frames) {
 // A notifier of its own, with facts made by hand.
 struct Direct {
   Notifier notifier{[](SubscriberId, Cursor&, bool) { return std::optional<Fact>(); }};
-  Time now = seconds(5);
+  Micros now = seconds(5);
   Direct() { notifier.subscribe(1, 0, Dialect::Odcc, ip("10.0.0.1"), now); }
   static Fact fact(unsigned n, State state = State::Online) {
     return {.subject = ip(address(n)), .state = state, .reason = Reason::Normal, .attached = nullptr};
   }
-  std::vector<OutFrame> at(Time time) {
+  std::vector<OutFrame> at(Micros time) {
     now = time;
     return notifier.flush(now);
   }
@@ -60,14 +60,14 @@ TEST(InofNotifier, RepeatsWithBackoffUpToTheLimit) {
   Direct d;
   d.notifier.tell(1, Direct::fact(1));
   EXPECT_EQ(notifications(d.notifier.flush(d.now)), 1U);
-  std::vector<Time> times;
-  Time last = d.now;
+  std::vector<Micros> times;
+  Micros last = d.now;
   while (const auto due = d.notifier.due(d.now)) {
     if (notifications(d.at(*due)) == 0) continue;
     times.push_back(d.now - last);
     last = d.now;
   }
-  EXPECT_EQ(times, (std::vector<Time>{seconds(1), seconds(2), seconds(4), seconds(8), seconds(8)}));
+  EXPECT_EQ(times, (std::vector<Micros>{seconds(1), seconds(2), seconds(4), seconds(8), seconds(8)}));
   EXPECT_EQ(d.notifier.total().expired, 1U);
   EXPECT_EQ(d.notifier.total().retransmitted, 5U);
   EXPECT_TRUE(d.notifier.idle());
@@ -112,7 +112,7 @@ TEST(InofNotifier, AcksThatAcknowledgeNothing) {
 }
 
 // Counts frames in any window of 500 ms.
-std::size_t most_in_half_a_second(const std::vector<Time>& times) {
+std::size_t most_in_half_a_second(const std::vector<Micros>& times) {
   std::size_t most = 0;
   for (std::size_t first = 0, last = 0; last < times.size(); ++last) {
     while (times[last] - times[first] >= milliseconds(500)) ++first;
@@ -123,14 +123,14 @@ std::size_t most_in_half_a_second(const std::vector<Time>& times) {
 
 TEST(InofNotifier, PacesAPort) {
   Notifier notifier([](SubscriberId, Cursor&, bool) { return std::optional<Fact>(); });
-  Time now = seconds(5);
+  Micros now = seconds(5);
   std::map<IpAddress, SubscriberId> ids;
   for (SubscriberId id = 0; id < 2000; ++id) {
     ids[ip(address(id))] = id;
     notifier.subscribe(id, 0, Dialect::Odcc, ip(address(id)), now);
     notifier.tell(id, Direct::fact(id));
   }
-  std::vector<Time> times;
+  std::vector<Micros> times;
   for (;; now += milliseconds(1)) {
     const auto frames = notifier.flush(now);
     times.insert(times.end(), frames.size(), now);

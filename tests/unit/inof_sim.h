@@ -73,8 +73,8 @@ struct Sim {
   // What a host was told since the last call.
   std::vector<Seen> told(const std::string& address) { return std::exchange(seen[address], {}); }
   // Lets time pass, acting whenever something is due.
-  void pass(Time time) {
-    const Time end = now + time;
+  void pass(Micros time) {
+    const Micros end = now + time;
     for (;;) {
       const auto due = sw.due(now);
       if (!due || *due > end) break;
@@ -92,7 +92,7 @@ struct Sim {
   }
 
   Switch sw;
-  Time now = std::chrono::seconds(1000);
+  Micros now = std::chrono::seconds(1000);
   std::map<std::string, std::vector<Seen>> seen;
   std::map<std::string, Notify> last;
   std::map<PortId, std::size_t> frames;
