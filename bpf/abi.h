@@ -230,9 +230,9 @@ struct ll_latency {
 #define LL_CB_BYTES 2  /* what it was counted as */
 
 /*
- * iNOF. The zones of an address: map `zone_hosts`, key: the address, IPv4 as ::ffff:a.b.c.d. An address without a row
- * is no host of any zone. Up to LL_ZONE_LIST zones stand in the row; a host with more has LL_ZONE_MANY there and all of
- * them in a bitmap, map `zone_bits`, same key.
+ * iNOF. The zones of an address: map `zone_hosts`, key: the address, IPv4 as ::ffff:a.b.c.d. An address
+ * without a row is no host of any zone. Up to LL_ZONE_LIST zones stand in the row; a host with more has
+ * LL_ZONE_MANY there and all of them in a bitmap, map `zone_bits`, same key.
  */
 #define LL_ZONES 16384u      /* zone numbers: 0 .. LL_ZONES-1 */
 #define LL_ZONE_HOSTS 32768u /* rows */
@@ -256,7 +256,8 @@ struct ll_zone_bits {
 	__u64 word[LL_ZONE_WORDS]; /* zone z: bit z % 64 of word z / 64 */
 };
 
-/* Map `zone_allow`: the white list, longest prefix first. The prefix covers the whole slot and a part of the address. */
+/* Map `zone_allow`: the white list, longest prefix first. The prefix covers the whole slot and a part of the
+ * address. */
 #define LL_ALLOW_BITS (32u + 128u)
 #define LL_ALLOW_ROWS 65536u
 struct ll_allow_key {

@@ -2,8 +2,8 @@
 /*
  * tcx ingress: priority trust. Sets skb->priority to the class of the packet's TC, so that the queue, PFC,
  * ECN and statistics agree on it; rewrites the DSCP where the port's dscp->dscp table says so. MAC control
- * frames end here: they are for this port and are never forwarded. So does storage traffic between hosts that may not
- * talk to one another.
+ * frames end here: they are for this port and are never forwarded. So does storage traffic between hosts that
+ * may not talk to one another.
  */
 #include "kernel.h"
 #include "maps.h"

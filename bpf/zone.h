@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Zone isolation and the white list at tcx ingress: storage traffic that may not pass is counted and dropped. */
+/* Zone isolation and the white list at tcx ingress: storage traffic that may not pass is counted and dropped.
+ */
 #ifndef LOSSLESS_ZONE_H
 #define LOSSLESS_ZONE_H
 
@@ -9,8 +10,8 @@
 #include "stages/zone.h"
 
 /*
- * enum ll_zone_drop, or LL_ZONE_PASS. A global function: the verifier goes through it once, and not anew for every way
- * of getting here.
+ * enum ll_zone_drop, or LL_ZONE_PASS. A global function: the verifier goes through it once, and not anew for
+ * every way of getting here.
  */
 __noinline int ll_zone_judge(const struct ll_flow *flow, __u32 slot, __u32 guard)
 {

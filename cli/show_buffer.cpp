@@ -61,9 +61,12 @@ std::string packet_drops_text(const v1::ListPacketDropsReply& reply, const Style
     table.add({text_cell(q.port()), number_cell(q.tc()), type_cell(q.lossless()),
                count_cell(q.tail(), Tone::Bad), count_cell(q.wred(), Tone::Bad)});
   }
-  Table ingress({{"PORT", "", true}, {"ZONE", "storage packets at ingress"}, {"WHITE LIST", "storage packets at ingress"}});
+  Table ingress({{"PORT", "", true},
+                 {"ZONE", "storage packets at ingress"},
+                 {"WHITE LIST", "storage packets at ingress"}});
   for (const auto& p : reply.ports())
-    ingress.add({text_cell(p.port()), count_cell(p.zone(), Tone::Warn), count_cell(p.whitelist(), Tone::Warn)});
+    ingress.add(
+        {text_cell(p.port()), count_cell(p.zone(), Tone::Warn), count_cell(p.whitelist(), Tone::Warn)});
   return ingress.empty() ? table.text(style) : table.text(style) + '\n' + ingress.text(style);
 }
 

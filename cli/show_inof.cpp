@@ -63,8 +63,16 @@ std::string changed_note(const v1::ChangeInofReply& reply, const Style&) {
 
 std::string inof_hosts_text(const v1::ListInofHostsReply& reply, const Style& style) {
   if (reply.hosts().empty()) return "no host is known\n";
-  Table table({{"ADDRESS", "", true}, {"ZONES", ""}, {"ROLE", ""}, {"SUBSCRIBED", ""}, {"INTERFACE", ""},
-               {"STATE", ""}, {"REASON", ""}, {"SINCE", ""}, {"FROM", ""}, {"DIALECT", ""}});
+  Table table({{"ADDRESS", "", true},
+               {"ZONES", ""},
+               {"ROLE", ""},
+               {"SUBSCRIBED", ""},
+               {"INTERFACE", ""},
+               {"STATE", ""},
+               {"REASON", ""},
+               {"SINCE", ""},
+               {"FROM", ""},
+               {"DIALECT", ""}});
   add_hosts(table, reply.hosts());
   std::string out = table.text(style);
   for (const auto& h : reply.hosts())
@@ -76,7 +84,8 @@ std::string inof_zones_text(const v1::ListInofZonesReply& reply, const Style& st
   if (reply.zones().empty()) return "nothing to show\n";
   Table table({{"ZONE", "", true}, {"CONFIGURED", ""}, {"HOSTS", ""}, {"ONLINE", ""}});
   for (const auto& z : reply.zones()) {
-    table.add({text_cell(z.name()), text_cell(z.name() == "default" ? "all others" : or_dash(joined(z.members()))),
+    table.add({text_cell(z.name()),
+               text_cell(z.name() == "default" ? "all others" : or_dash(joined(z.members()))),
                text_cell(or_dash(joined(z.hosts()))), number_cell(z.online())});
   }
   std::string out = table.text(style);
@@ -102,27 +111,36 @@ std::string inof_status_text(const v1::GetInofStatusReply& reply, const Style& s
   list.add("online", number_cell(reply.online()));
   list.add("subscribed", number_cell(reply.subscribed()));
   list.add("unacknowledged", number_cell(reply.under_way()));
-  if (!reply.full_ports().empty())
-    list.add("full ports", text_cell(joined(reply.full_ports()), Tone::Bad));
+  if (!reply.full_ports().empty()) list.add("full ports", text_cell(joined(reply.full_ports()), Tone::Bad));
   return list.text(style);
 }
 
 std::string inof_statistics_text(const v1::GetInofStatisticsReply& reply, const Style& style) {
-  Table hosts({{"HOST", "", true}, {"SENT", "notifications"}, {"REPEATED", "notifications"}, {"ACKED", "notifications"},
-               {"EXPIRED", "notifications"}, {"FULL STATES", "notifications"}});
+  Table hosts({{"HOST", "", true},
+               {"SENT", "notifications"},
+               {"REPEATED", "notifications"},
+               {"ACKED", "notifications"},
+               {"EXPIRED", "notifications"},
+               {"FULL STATES", "notifications"}});
   const auto row = [&hosts](const std::string& name, const v1::InofNotifications& n) {
-    hosts.add({text_cell(name), count_cell(n.sent()), count_cell(n.retransmitted(), Tone::Warn), count_cell(n.acked()),
-               count_cell(n.expired(), Tone::Bad), count_cell(n.resyncs())});
+    hosts.add({text_cell(name), count_cell(n.sent()), count_cell(n.retransmitted(), Tone::Warn),
+               count_cell(n.acked()), count_cell(n.expired(), Tone::Bad), count_cell(n.resyncs())});
   };
   for (const auto& h : reply.hosts()) row(h.address(), h);
   row("all", reply.total());
-  Table drops({{"PORT", "", true}, {"ISOLATED", "storage packets dropped"}, {"STRANGER", "storage packets dropped"},
-               {"INITIATORS", "storage packets dropped"}, {"NOT LISTED", "storage packets dropped"}});
+  Table drops({{"PORT", "", true},
+               {"ISOLATED", "storage packets dropped"},
+               {"STRANGER", "storage packets dropped"},
+               {"INITIATORS", "storage packets dropped"},
+               {"NOT LISTED", "storage packets dropped"}});
   for (const auto& d : reply.drops())
-    drops.add({text_cell(d.port()), count_cell(d.isolated(), Tone::Warn), count_cell(d.stranger(), Tone::Warn),
-               count_cell(d.initiators(), Tone::Warn), count_cell(d.denied(), Tone::Warn)});
+    drops.add({text_cell(d.port()), count_cell(d.isolated(), Tone::Warn),
+               count_cell(d.stranger(), Tone::Warn), count_cell(d.initiators(), Tone::Warn),
+               count_cell(d.denied(), Tone::Warn)});
   Listing list;
-  const auto count = [&list](const char* name, std::uint64_t n, Tone tone = Tone::Plain) { list.add(name, count_cell(n, tone)); };
+  const auto count = [&list](const char* name, std::uint64_t n, Tone tone = Tone::Plain) {
+    list.add(name, count_cell(n, tone));
+  };
   count("status frames sent", reply.frames_sent());
   count("  not taken by the device", reply.frames_failed(), Tone::Bad);
   count("announcements", reply.announcements());
@@ -152,8 +170,8 @@ std::string inof_whitelist_text(const v1::GetInofWhitelistReply& reply, const St
   if (reply.denied().empty()) return out + "no host is denied\n";
   Table denied({{"DENIED", "", true}, {"INTERFACE", ""}, {"SINCE", ""}, {"REASON", ""}});
   for (const auto& h : reply.denied())
-    denied.add({text_cell(h.address(), Tone::Bad), text_cell(h.port()), value_cell(seconds(h.changed_ms_ago())),
-                text_cell(h.detail())});
+    denied.add({text_cell(h.address(), Tone::Bad), text_cell(h.port()),
+                value_cell(seconds(h.changed_ms_ago())), text_cell(h.detail())});
   return out + '\n' + denied.text(style);
 }
 
@@ -171,14 +189,16 @@ void add_hosts_command(CLI::App& inof, Action& action) {
       } else if (*which == "remote") {
         request.set_where(v1::ListInofHostsRequest::REMOTE);
       } else if (!which->empty() && !parse_ip(*which)) {
-        return usage_failure(fmt::format("'{}'; allowed: local, remote, or an IPv4 or IPv6 address", printable(*which)));
+        return usage_failure(
+            fmt::format("'{}'; allowed: local, remote, or an IPv4 or IPv6 address", printable(*which)));
       } else {
         request.set_address(*which);
       }
       const bool one = !request.address().empty();
       return context.call_and_print<Service>(&Stub::ListInofHosts, request,
                                              [one](const v1::ListInofHostsReply& reply, const Style& style) {
-                                               if (one && reply.hosts_size() == 1) return host_details(reply.hosts(0), style);
+                                               if (one && reply.hosts_size() == 1)
+                                                 return host_details(reply.hosts(0), style);
                                                return inof_hosts_text(reply, style);
                                              });
     };
@@ -206,7 +226,9 @@ template <class Request, class Reply, class Show>
 void add_plain(CLI::App& parent, Action& action, const char* name, const char* about,
                grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Reply*), Show show) {
   parent.add_subcommand(name, about)->callback([&action, method, show] {
-    action = [method, show](Context& context) { return context.call_and_print<Service>(method, Request{}, show); };
+    action = [method, show](Context& context) {
+      return context.call_and_print<Service>(method, Request{}, show);
+    };
   });
 }
 
@@ -222,7 +244,9 @@ void add_switch(CLI::App& root, Action& action, const char* name, const char* ab
                 void (v1::ChangeInofRequest::*set)(bool)) {
   auto value = std::make_shared<std::string>();
   auto* command = root.add_subcommand(name, about);
-  command->add_option("SWITCH", *value, "on or off")->required()->check(CLI::IsMember({"on", "off"}).description(""));
+  command->add_option("SWITCH", *value, "on or off")
+      ->required()
+      ->check(CLI::IsMember({"on", "off"}).description(""));
   command->callback([&action, value, set] {
     run_change(action, [value, set](v1::ChangeInofRequest& request) { (request.*set)(*value == "on"); });
   });
@@ -230,7 +254,8 @@ void add_switch(CLI::App& root, Action& action, const char* name, const char* ab
 
 using MemberOf = v1::InofMember* (v1::ChangeInofRequest::*)();
 
-void add_member_command(CLI::App& host, Action& action, const char* name, const char* about, MemberOf member_of) {
+void add_member_command(CLI::App& host, Action& action, const char* name, const char* about,
+                        MemberOf member_of) {
   auto zone = std::make_shared<std::string>();
   auto member = std::make_shared<std::string>();
   auto* command = host.add_subcommand(name, about);
@@ -276,7 +301,8 @@ void add_zone(CLI::App& root, Action& action) {
         [](v1::ChangeInofRequest& request, const std::string& name) { request.set_remove_zone(name); });
   auto* host = zone->add_subcommand("host", "Change members of a zone");
   host->require_subcommand(1);
-  add_member_command(*host, action, "add", "Adds an address or a range", &v1::ChangeInofRequest::mutable_add_member);
+  add_member_command(*host, action, "add", "Adds an address or a range",
+                     &v1::ChangeInofRequest::mutable_add_member);
   add_member_command(*host, action, "remove", "Removes one, as it was given",
                      &v1::ChangeInofRequest::mutable_remove_member);
 }

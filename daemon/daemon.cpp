@@ -128,7 +128,8 @@ Status Daemon::start() {
                                                              }});
   auto server =
       api::Server::listen(wanted_.api, loop_, *context_,
-                          {lldp::make_api(loop_, *lldp_, *ports_), inof::make_host_api(loop_, *inof_host_), inof::make_switch_api(loop_, *inof_switch_, *ports_)});
+                          {lldp::make_api(loop_, *lldp_, *ports_), inof::make_host_api(loop_, *inof_host_),
+                           inof::make_switch_api(loop_, *inof_switch_, *ports_)});
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
   inof_switch_->start(wanted_.inof);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Zone isolation (hard zoning): which packets are storage traffic, and whether two hosts have a zone in common.
- * Pure; the caller looks rows up.
+ * Zone isolation (hard zoning): which packets are storage traffic, and whether two hosts have a zone in
+ * common. Pure; the caller looks rows up.
  */
 #ifndef LOSSLESS_STAGES_ZONE_H
 #define LOSSLESS_STAGES_ZONE_H
 
 #include "parse.h"
 
-#define LL_PORT_ROCE 4791u  /* UDP: RoCEv2 */
-#define LL_PORT_NVME 4420u  /* TCP: NVMe/TCP */
+#define LL_PORT_ROCE 4791u /* UDP: RoCEv2 */
+#define LL_PORT_NVME 4420u /* TCP: NVMe/TCP */
 #define LL_PORT_NVME_DISCOVERY 8009u
 
 #define LL_PROTO_TCP 6u
@@ -51,8 +51,8 @@ ll_inline int ll_is_extension(__u8 protocol)
 }
 
 /*
- * Offset of the transport header of IPv6 from the IP header, 0: there is none that could be found (a fragment other
- * than the first, more extension headers than any sane packet has, or the end).
+ * Offset of the transport header of IPv6 from the IP header, 0: there is none that could be found (a fragment
+ * other than the first, more extension headers than any sane packet has, or the end).
  */
 ll_inline __u32 ll_ipv6_transport(const __u8 *ip, const __u8 *end, __u8 *protocol, __u8 *cut)
 {
@@ -84,8 +84,8 @@ ll_inline __u32 ll_ipv6_transport(const __u8 *ip, const __u8 *end, __u8 *protoco
 }
 
 /*
- * Of a packet whose IP header ll_parse() found good. A fragment other than the first has no ports and passes: without
- * the first, which is dropped, it is of no use.
+ * Of a packet whose IP header ll_parse() found good. A fragment other than the first has no ports and passes:
+ * without the first, which is dropped, it is of no use.
  */
 ll_inline void ll_zone_parse(const void *data, const void *data_end, const struct ll_headers *h,
 			     struct ll_flow *flow)
@@ -143,8 +143,8 @@ ll_inline int ll_zone_has_bit(const struct ll_zone_bits *bits, __u32 zone)
 }
 
 /*
- * Whether two hosts are in one zone. A host with more zones than its row lists has a bitmap, NULL otherwise; a missing
- * bitmap of such a host counts as no zone.
+ * Whether two hosts are in one zone. A host with more zones than its row lists has a bitmap, NULL otherwise;
+ * a missing bitmap of such a host counts as no zone.
  */
 ll_inline int ll_zone_shared(const struct ll_zone_host *a, const struct ll_zone_bits *a_bits,
 			     const struct ll_zone_host *b, const struct ll_zone_bits *b_bits)
@@ -157,8 +157,8 @@ ll_inline int ll_zone_shared(const struct ll_zone_host *a, const struct ll_zone_
 
 			if (zone == LL_ZONE_NONE)
 				return 0;
-			if (b->flags & LL_ZONE_MANY ? b_bits && ll_zone_has_bit(b_bits, zone) :
-						      ll_zone_listed(b, zone))
+			if (b->flags & LL_ZONE_MANY ? b_bits && ll_zone_has_bit(b_bits, zone)
+						    : ll_zone_listed(b, zone))
 				return 1;
 		}
 		return 0;

@@ -25,8 +25,8 @@ struct AddressRange {
 inline constexpr std::string_view kRangeForm =
     "an address, a prefix such as \"10.0.0.0/24\", or \"FIRST-LAST\", IPv4 or IPv6";
 
-// "10.0.0.1", "10.0.0.0/24", "fd00::1-fd00::ff". A prefix with bits beyond its length is an error, as is a last
-// address below the first. The error is the end of a sentence that begins with the text: "is not ...".
+// "10.0.0.1", "10.0.0.0/24", "fd00::1-fd00::ff". A prefix with bits beyond its length is an error, as is a
+// last address below the first. The error is the end of a sentence that begins with the text: "is not ...".
 std::expected<AddressRange, std::string> parse_range(std::string_view text);
 // The shortest of the three forms; parse_range(to_string(r)) == r.
 std::string to_string(const AddressRange& range);

@@ -114,11 +114,11 @@ struct InofWhitelistConfig {
 struct InofConfig {
   bool on = false;
   InofDialects dialects = InofDialects::Both;
-  unsigned age_s = 120;  // a host that is silent for longer has left
-  bool default_zone = true;        // hosts in no other zone join the default zone
-  bool hard_zoning = false;        // storage traffic between hosts without a zone in common is dropped
-  bool block_initiators = false;   // and between two initiators, whatever their zones
-  bool keep_changes = true;        // zones and switches set at run time outlast a restart
+  unsigned age_s = 120;           // a host that is silent for longer has left
+  bool default_zone = true;       // hosts in no other zone join the default zone
+  bool hard_zoning = false;       // storage traffic between hosts without a zone in common is dropped
+  bool block_initiators = false;  // and between two initiators, whatever their zones
+  bool keep_changes = true;       // zones and switches set at run time outlast a restart
   unsigned max_hosts_per_port = 512;
   unsigned retransmit_ms = 1000;  // until a notification is repeated first; doubles each time, up to 8 s
   unsigned retransmit_limit = 5;  // repetitions
@@ -134,7 +134,7 @@ struct LldpConfig {
   unsigned hold = 4;             // TTL in intervals
   unsigned fast_start = 4;       // frames at one a second when a neighbour or a link appears
   unsigned max_neighbors = 256;  // per port
-  std::string system_name = {};       // empty: the host's name
+  std::string system_name = {};  // empty: the host's name
   bool operator==(const LldpConfig&) const = default;
 };
 
@@ -143,13 +143,13 @@ struct InofHostConfig {
   InofDialect dialect = InofDialect::Odcc;
   InofRole role = InofRole::Server;
   InofProtocol protocol = InofProtocol::Roce;
-  unsigned port = 0;  // of the service offered; 0: NVMe's, 4420
-  std::string id = {};     // NQN; may be empty
+  unsigned port = 0;    // of the service offered; 0: NVMe's, 4420
+  std::string id = {};  // NQN; may be empty
   bool subscribe = true;
   unsigned interval_s = 30;
   unsigned max_members = 4096;
   InofHook hook = InofHook::Nvme;
-  std::string program = {};                  // absolute path; for InofHook::Program
+  std::string program = {};             // absolute path; for InofHook::Program
   std::string nvme = "/usr/sbin/nvme";  // nvme-cli
   unsigned hook_timeout_s = 30;         // then the hook is killed
   unsigned hook_retries = 5;

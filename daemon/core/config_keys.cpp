@@ -220,7 +220,8 @@ constexpr std::array kWhitelistKeys{
 };
 constexpr std::array kZoneKeys{
     row<InofZoneConfig, &InofZoneConfig::name>(
-        "name", Rule(valid_zone, "1 to 31 letters, digits, '_', '-' and '.', not \"default\", which is always there")),
+        "name", Rule(valid_zone,
+                     "1 to 31 letters, digits, '_', '-' and '.', not \"default\", which is always there")),
 };
 constexpr std::array kAllowKeys{
     row<InofAllowConfig, &InofAllowConfig::port>("port", kIfname),

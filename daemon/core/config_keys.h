@@ -75,7 +75,7 @@ struct RangesKey {
 };
 inline constexpr RangesKey kHostsKey{"hosts", 32768};
 inline constexpr std::string_view kExceptionsKey = "exceptions";  // of the white list: a list of port names
-inline constexpr std::size_t kMaxInofZones = 16383;               // LL_ZONES of bpf/abi.h, less the default zone
+inline constexpr std::size_t kMaxInofZones = 16383;  // LL_ZONES of bpf/abi.h, less the default zone
 std::string allowed(const RangesKey& key);
 
 // Top-level tables of nothing but plain keys: calls `visit` with the name of each and its member of Config.
@@ -87,8 +87,8 @@ void for_sections(Visit visit) {
 }
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 7> kTopTables{"api",  "lldp",  "inof_host",
-                                                            "maps", "queue", "port", "inof"};
+inline constexpr std::array<std::string_view, 7> kTopTables{"api",   "lldp", "inof_host", "maps",
+                                                            "queue", "port", "inof"};
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};

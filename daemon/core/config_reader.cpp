@@ -116,8 +116,8 @@ class Reader {
   std::vector<AddressRange> read_ranges(const toml::table& table, const std::string& path);
   // Each table of [[NAME]]; the path has its number.
   template <class Each>
-  void read_tables(const toml::table& parent, std::string_view name, const std::string& path,
-                   std::size_t max, const Each& each);
+  void read_tables(const toml::table& parent, std::string_view name, const std::string& path, std::size_t max,
+                   const Each& each);
   void lacks(const toml::table& table, const std::string& path, std::string_view key, std::string_view what);
   QueueConfig finish_queue(const QueueDraft& draft, const std::string& port_path);
   void check_draft(const QueueDraft& draft, const std::string& port_path);
@@ -425,8 +425,7 @@ void Reader::read_tables(const toml::table& parent, std::string_view name, const
 
 void Reader::lacks(const toml::table& table, const std::string& path, std::string_view key,
                    std::string_view what) {
-  error(to_position(table.source().begin),
-        path + ": lacks '" + std::string(key) + "', " + std::string(what));
+  error(to_position(table.source().begin), path + ": lacks '" + std::string(key) + "', " + std::string(what));
 }
 
 std::vector<AddressRange> Reader::read_ranges(const toml::table& table, const std::string& path) {
@@ -444,7 +443,8 @@ std::vector<AddressRange> Reader::read_ranges(const toml::table& table, const st
   for (const toml::node& element : *array) {
     const Origin at = origin_of(join(whole, std::to_string(out.size())), element.source());
     const auto* text = element.as_string();
-    const auto range = text ? parse_range(text->get()) : std::unexpected("is " + std::string(kind_of(element)));
+    const auto range =
+        text ? parse_range(text->get()) : std::unexpected("is " + std::string(kind_of(element)));
     if (range) {
       out.push_back(*range);
     } else {
@@ -469,7 +469,8 @@ void Reader::read_whitelist(const toml::table& table, const std::string& path, I
     } else {
       for (const toml::node& element : *array) {
         const auto raw = scalar_of(element);
-        const auto name = raw ? apply_rule(name_rule, *raw) : std::unexpected("is " + std::string(kind_of(element)));
+        const auto name =
+            raw ? apply_rule(name_rule, *raw) : std::unexpected("is " + std::string(kind_of(element)));
         if (name) {
           out.exceptions.push_back(std::get<std::string>(*name));
         } else {
@@ -478,15 +479,17 @@ void Reader::read_whitelist(const toml::table& table, const std::string& path, I
       }
     }
   }
-  read_tables(table, "allow", path, static_cast<std::size_t>(kMaxPorts), [&](const toml::table& entry, const std::string& at) {
-    InofAllowConfig allow;
-    Origins ignored;
-    read_keys(entry, at, kHostsTables, allow, ignored);
-    if (!entry.contains("port")) lacks(entry, at, "port", "the interface that the hosts may join on");
-    if (!entry.contains("hosts")) lacks(entry, at, "hosts", "those that may join");
-    allow.hosts = read_ranges(entry, at);
-    out.allow.push_back(std::move(allow));
-  });
+  read_tables(table, "allow", path, static_cast<std::size_t>(kMaxPorts),
+              [&](const toml::table& entry, const std::string& at) {
+                InofAllowConfig allow;
+                Origins ignored;
+                read_keys(entry, at, kHostsTables, allow, ignored);
+                if (!entry.contains("port"))
+                  lacks(entry, at, "port", "the interface that the hosts may join on");
+                if (!entry.contains("hosts")) lacks(entry, at, "hosts", "those that may join");
+                allow.hosts = read_ranges(entry, at);
+                out.allow.push_back(std::move(allow));
+              });
 }
 
 void Reader::read_inof(const toml::table& table, InofConfig& out) {
@@ -586,7 +589,8 @@ Config Reader::read(const toml::table& root) {
     read_inof(*inof, config.inof);
     if (config.inof.on && !config.lldp.enabled)
       error(to_position(inof->source().begin),
-            "inof.on: true needs the LLDP agent, by which hosts are found; allowed: enabled = true under [lldp]");
+            "inof.on: true needs the LLDP agent, by which hosts are found; allowed: enabled = true under "
+            "[lldp]");
   }
 
   PriorityMaps maps = default_maps();
@@ -648,7 +652,8 @@ std::expected<Config, ConfigErrors> parse_config(std::string_view text, const st
 }
 
 std::expected<InofConfig, ConfigErrors> parse_inof(std::string_view text, const std::string& file) {
-  return parse<InofConfig>(text, file, [](Reader& reader, const toml::table& root) { return reader.read_inof_only(root); });
+  return parse<InofConfig>(
+      text, file, [](Reader& reader, const toml::table& root) { return reader.read_inof_only(root); });
 }
 
 }  // namespace lossless

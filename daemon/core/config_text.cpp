@@ -32,7 +32,8 @@ std::string range_list(const std::vector<AddressRange>& ranges) {
 std::string allow_list(const InofWhitelistConfig& list) {
   std::string out;
   for (const InofAllowConfig& entry : list.allow)
-    out += (out.empty() ? "{ port = " : ", { port = ") + quoted(entry.port) + ", hosts = " + range_list(entry.hosts) + " }";
+    out += (out.empty() ? "{ port = " : ", { port = ") + quoted(entry.port) +
+           ", hosts = " + range_list(entry.hosts) + " }";
   return "[" + out + "]";
 }
 
@@ -85,7 +86,8 @@ class Difference {
     keys_of("inof.", &from, &to);
     const std::string list = "inof.whitelist.";
     keys_of(list, &from.whitelist, &to.whitelist);
-    add(list + std::string(kExceptionsKey), string_list(from.whitelist.exceptions), string_list(to.whitelist.exceptions));
+    add(list + std::string(kExceptionsKey), string_list(from.whitelist.exceptions),
+        string_list(to.whitelist.exceptions));
     add(list + "allow", allow_list(from.whitelist), allow_list(to.whitelist));
     zones(from.zones, to.zones);
   }

@@ -12,10 +12,10 @@ namespace lossless::inof {
 // Since any fixed moment; never goes back.
 using Micros = std::chrono::microseconds;
 
-inline constexpr double kPenalty = 1000;         // of one leave
-inline constexpr double kSuppressAbove = 4500;   // the fifth leave within some seconds
+inline constexpr double kPenalty = 1000;        // of one leave
+inline constexpr double kSuppressAbove = 4500;  // the fifth leave within some seconds
 inline constexpr double kReuseBelow = 1500;
-inline constexpr double kMaxPenalty = 12000;     // held for 24 s after the last leave at most
+inline constexpr double kMaxPenalty = 12000;  // held for 24 s after the last leave at most
 inline constexpr Micros kHalfLife = std::chrono::seconds(8);
 
 class Damping {
@@ -40,7 +40,8 @@ class Damping {
  private:
   double at(Micros now) const {
     if (penalty_ == 0) return 0;
-    return penalty_ * std::exp2(-static_cast<double>((now - since_).count()) / static_cast<double>(kHalfLife.count()));
+    return penalty_ *
+           std::exp2(-static_cast<double>((now - since_).count()) / static_cast<double>(kHalfLife.count()));
   }
 
   double penalty_ = 0;

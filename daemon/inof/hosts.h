@@ -59,8 +59,8 @@ struct Host {
   std::string why;                 // Denied, Conflict: in words
   bool used = false;
   bool present = false;  // heard, and nothing since says that it left
-  Micros heard{};          // its last LLDP frame
-  Micros changed{};        // of state
+  Micros heard{};        // its last LLDP frame
+  Micros changed{};      // of state
   Damping damping;
   std::vector<Membership> zones;  // ascending
   std::list<HostId>::iterator turn;
@@ -91,7 +91,8 @@ class Hosts {
   // Calls `each` for the hosts whose address is in the range.
   template <class Each>
   void in_range(const AddressRange& range, const Each& each) const {
-    for (auto at = by_address_.lower_bound(range.first); at != by_address_.end() && at->first <= range.last; ++at)
+    for (auto at = by_address_.lower_bound(range.first); at != by_address_.end() && at->first <= range.last;
+         ++at)
       for (const HostId id : at->second.known) each(id);
   }
   // Claims: the first one that claims an address owns it until it gives the claim up.

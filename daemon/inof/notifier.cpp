@@ -51,7 +51,8 @@ void Notifier::finish(Subscriber&, Sent& sent) {
   sent.fate = Sent::Fate::Done;
 }
 
-void Notifier::subscribe(SubscriberId id, PortId port, Dialect dialect, const IpAddress& address, Micros now) {
+void Notifier::subscribe(SubscriberId id, PortId port, Dialect dialect, const IpAddress& address,
+                         Micros now) {
   Subscriber& s = subscribers_[id];
   drop_all(s);
   s.active = true;
@@ -207,7 +208,8 @@ void Notifier::add_new(SubscriberId id, Subscriber& s, OutFrame& frame, std::siz
       s.pending.push_front(std::move(*fact));
       return;
     }
-    s.sent.push_back({.fact = std::move(*fact), .sequence = s.next_sequence++, .repeated = 0, .due = now + backoff(0)});
+    s.sent.push_back(
+        {.fact = std::move(*fact), .sequence = s.next_sequence++, .repeated = 0, .due = now + backoff(0)});
     ++under_way_;
     ++s.stats.sent;
     ++total_.sent;

@@ -25,8 +25,8 @@ namespace lossless::inof {
 
 inline constexpr double kBurst = 100;
 inline constexpr double kFramesPerSecond = 600;
-inline constexpr std::size_t kWindow = 112;        // notifications under way to one host: four full frames
-inline constexpr std::size_t kMaxPending = 128;    // waiting for one host; beyond, it gets the full state anew
+inline constexpr std::size_t kWindow = 112;      // notifications under way to one host: four full frames
+inline constexpr std::size_t kMaxPending = 128;  // waiting for one host; beyond, it gets the full state anew
 inline constexpr Micros kMaxBackoff = std::chrono::seconds(8);
 
 using SubscriberId = std::uint32_t;
@@ -50,8 +50,8 @@ struct NotifyStats {
   std::uint64_t sent = 0;           // notifications, each once
   std::uint64_t retransmitted = 0;  // and again
   std::uint64_t acked = 0;
-  std::uint64_t expired = 0;   // repeated as often as allowed, never acknowledged
-  std::uint64_t resyncs = 0;   // full states sent: subscription, query, too much waiting
+  std::uint64_t expired = 0;  // repeated as often as allowed, never acknowledged
+  std::uint64_t resyncs = 0;  // full states sent: subscription, query, too much waiting
 };
 
 // ACKs that acknowledge nothing.
@@ -71,13 +71,13 @@ struct OutFrame {
 
 struct NotifierTimers {
   Micros retransmit = std::chrono::seconds(1);  // doubles with every repetition
-  unsigned limit = 5;                         // repetitions
+  unsigned limit = 5;                           // repetitions
 };
 
 class Notifier {
  public:
-  // The next fact of a subscriber's full state, moving the cursor on; nothing at its end. `all`: those that are
-  // offline too.
+  // The next fact of a subscriber's full state, moving the cursor on; nothing at its end. `all`: those that
+  // are offline too.
   using Walk = std::function<std::optional<Fact>(SubscriberId, Cursor&, bool all)>;
   explicit Notifier(Walk walk) : walk_(std::move(walk)) {}
 

@@ -19,8 +19,8 @@ struct RemoteHost {
   HostTlv tlv;
 };
 
-// What other switches have to know. Called from the event loop while the change is being made: take a copy, do
-// not call back.
+// What other switches have to know. Called from the event loop while the change is being made: take a copy,
+// do not call back.
 class RemoteSink {
  public:
   virtual ~RemoteSink() = default;

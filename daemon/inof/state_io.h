@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file that keeps what was changed at run time: <state folder>/<instance>/inof.toml, the tables under [inof]
-// as a configuration has them. The state folder is systemd's $STATE_DIRECTORY, /var/lib/lossless without it.
+// The file that keeps what was changed at run time: <state folder>/<instance>/inof.toml, the tables under
+// [inof] as a configuration has them. The state folder is systemd's $STATE_DIRECTORY, /var/lib/lossless
+// without it.
 #pragma once
 
 #include <optional>

@@ -10,8 +10,7 @@ namespace lossless::inof {
 namespace {
 
 bool hears(InofDialects dialects, Dialect dialect) {
-  return dialects == InofDialects::Both ||
-         (dialects == InofDialects::Odcc) == (dialect == Dialect::Odcc);
+  return dialects == InofDialects::Both || (dialects == InofDialects::Odcc) == (dialect == Dialect::Odcc);
 }
 
 // A leave that the host or its link caused, not one that an operator made.
@@ -96,7 +95,8 @@ void Switch::announced(const Announcement& a, Micros now) {
     ++counters_.refused_dialect;
     return;
   }
-  const HostId id = find_or_add({.port = a.port, .origin = 0, .chassis = a.chassis, .port_id = a.port_id}, now);
+  const HostId id =
+      find_or_add({.port = a.port, .origin = 0, .chassis = a.chassis, .port_id = a.port_id}, now);
   if (id != kNoHost) hear(id, a.tlv, now);
 }
 
@@ -112,7 +112,8 @@ void Switch::hear(HostId id, const HostTlv& tlv, Micros now) {
   const bool moved = is_new || host.tlv.address != tlv.address;
   const bool other = moved || host.tlv != tlv;
   const bool news = host.online() && other && host.attached && *host.attached != attached_of(tlv);
-  const bool resubscribed = host.online() && (host.tlv.subscribes != tlv.subscribes || host.tlv.dialect != tlv.dialect);
+  const bool resubscribed =
+      host.online() && (host.tlv.subscribes != tlv.subscribes || host.tlv.dialect != tlv.dialect);
   if (other) {
     host.tlv = tlv;
     host.attached = std::make_shared<const Bytes>(attached_of(tlv));
@@ -151,7 +152,8 @@ void Switch::forget(HostId id) {
   hosts_.remove(id);
 }
 
-void Switch::goodbye(PortId port, const lldp::Id& chassis, const lldp::Id& port_id, Reason reason, Micros now) {
+void Switch::goodbye(PortId port, const lldp::Id& chassis, const lldp::Id& port_id, Reason reason,
+                     Micros now) {
   const HostId id = hosts_.find({.port = port, .origin = 0, .chassis = chassis, .port_id = port_id});
   if (id != kNoHost) lose(id, reason, now);
 }
@@ -274,8 +276,8 @@ void Switch::remote_joined(const RemoteHost& remote, Micros now) {
   if (id != kNoHost) hear(id, remote.tlv, now);
 }
 
-void Switch::remote_left(std::uint32_t origin, const lldp::Id& chassis, const lldp::Id& port_id, Reason reason,
-                         Micros now) {
+void Switch::remote_left(std::uint32_t origin, const lldp::Id& chassis, const lldp::Id& port_id,
+                         Reason reason, Micros now) {
   const HostId id = hosts_.find({.port = kNoPort, .origin = origin, .chassis = chassis, .port_id = port_id});
   if (id != kNoHost) lose(id, reason, now);
 }

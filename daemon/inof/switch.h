@@ -2,10 +2,10 @@
 // The iNOF switch: what it hears from hosts, links, operators and other switches goes in; frames to hosts,
 // changes to report and addresses whose datapath row is stale come out. Pure: time comes in.
 //
-// A host is present from an LLDP frame of its until it says goodbye, its link goes down, or nothing was heard for
-// the age time. It is online while it is present and nothing speaks against it: the white list, another host that
-// owns its address, damping, a PFC deadlock on its port. Every change of that is told to the subscribed online
-// hosts of its zones, each of them once.
+// A host is present from an LLDP frame of its until it says goodbye, its link goes down, or nothing was heard
+// for the age time. It is online while it is present and nothing speaks against it: the white list, another
+// host that owns its address, damping, a PFC deadlock on its port. Every change of that is told to the
+// subscribed online hosts of its zones, each of them once.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@
 
 namespace lossless::inof {
 
-inline constexpr std::size_t kMaxHosts = 16384;                  // local and remote, those that left included
-inline constexpr Micros kForgetAfter = std::chrono::hours(1);      // shown that long after it left
+inline constexpr std::size_t kMaxHosts = 16384;                // local and remote, those that left included
+inline constexpr Micros kForgetAfter = std::chrono::hours(1);  // shown that long after it left
 
 // An LLDP frame of a host, as far as it matters here.
 struct Announcement {
@@ -57,13 +57,13 @@ struct AddressRow {
 
 struct SwitchCounters {
   std::uint64_t announcements = 0;
-  std::uint64_t refused_dialect = 0;   // the configuration has that dialect off
-  std::uint64_t refused_down = 0;      // on a port without a link
-  std::uint64_t refused_full = 0;      // new hosts on a port that has as many as allowed, or in all
+  std::uint64_t refused_dialect = 0;  // the configuration has that dialect off
+  std::uint64_t refused_down = 0;     // on a port without a link
+  std::uint64_t refused_full = 0;     // new hosts on a port that has as many as allowed, or in all
   std::uint64_t joined = 0;
   std::uint64_t left = 0;
   std::uint64_t queries = 0;
-  std::uint64_t queries_unknown = 0;   // for an address that is no local host of that port
+  std::uint64_t queries_unknown = 0;      // for an address that is no local host of that port
   std::uint64_t stray_notifications = 0;  // a notification came in: those are ours to send
 };
 

@@ -17,12 +17,12 @@ using grpc::Status;
 using grpc::StatusCode;
 
 std::uint64_t ms_since(Micros then) {
-  return static_cast<std::uint64_t>(
-      std::max<Micros::rep>(0, (SwitchService::now() - then).count() / 1000));
+  return static_cast<std::uint64_t>(std::max<Micros::rep>(0, (SwitchService::now() - then).count() / 1000));
 }
 
 std::string router_text(std::uint32_t id) {
-  const std::array<std::uint8_t, 4> bytes{static_cast<std::uint8_t>(id >> 24U), static_cast<std::uint8_t>(id >> 16U),
+  const std::array<std::uint8_t, 4> bytes{static_cast<std::uint8_t>(id >> 24U),
+                                          static_cast<std::uint8_t>(id >> 16U),
                                           static_cast<std::uint8_t>(id >> 8U), static_cast<std::uint8_t>(id)};
   return lossless::to_string(IpAddress::v4_of(bytes));
 }
@@ -59,12 +59,14 @@ std::vector<const Host*> sorted_hosts(const Switch& model) {
   return out;
 }
 
-Status list_hosts(const Switch& model, const v1::ListInofHostsRequest& request, v1::ListInofHostsReply& reply) {
+Status list_hosts(const Switch& model, const v1::ListInofHostsRequest& request,
+                  v1::ListInofHostsReply& reply) {
   std::optional<IpAddress> wanted;
   if (!request.address().empty()) {
     wanted = parse_ip(request.address());
     if (!wanted)
-      return {StatusCode::INVALID_ARGUMENT, "'" + request.address() + "' is no address; allowed: IPv4 or IPv6"};
+      return {StatusCode::INVALID_ARGUMENT,
+              "'" + request.address() + "' is no address; allowed: IPv4 or IPv6"};
     if (model.hosts().with_address(*wanted).empty())
       return {StatusCode::NOT_FOUND, "no host " + request.address() + " is known; see `show inof host`"};
   }
@@ -83,8 +85,7 @@ void find_inconsistent(const Switch& model, ZoneId id, v1::InofZone& out) {
     model.hosts().in_range(member, [&](HostId) { known = true; });
     if (!known) out.add_inconsistent("no host has been heard of " + to_string(member));
   }
-  if (model.hosts().members(id).size() == 1)
-    out.add_inconsistent(out.hosts(0) + " is the only host");
+  if (model.hosts().members(id).size() == 1) out.add_inconsistent(out.hosts(0) + " is the only host");
 }
 
 void fill_zone(const Switch& model, ZoneId id, v1::InofZone& out) {
@@ -101,7 +102,8 @@ void fill_zone(const Switch& model, ZoneId id, v1::InofZone& out) {
   find_inconsistent(model, id, out);
 }
 
-Status list_zones(const Switch& model, const v1::ListInofZonesRequest& request, v1::ListInofZonesReply& reply) {
+Status list_zones(const Switch& model, const v1::ListInofZonesRequest& request,
+                  v1::ListInofZonesReply& reply) {
   std::vector<ZoneId> ids{kDefaultZone};
   if (!request.name().empty()) {
     const auto id = model.zones().find(request.name());
@@ -224,7 +226,8 @@ Status result_of(const std::expected<bool, std::string>& kept, v1::ChangeInofRep
   return Status::OK;
 }
 
-Status change_member(SwitchService& service, const v1::InofMember& member, bool add, v1::ChangeInofReply& reply) {
+Status change_member(SwitchService& service, const v1::InofMember& member, bool add,
+                     v1::ChangeInofReply& reply) {
   if (const auto zone = service.model().zones().find(member.zone()); !zone)
     return {StatusCode::NOT_FOUND, zone.error()};
   const auto range = parse_range(member.member());
@@ -232,7 +235,8 @@ Status change_member(SwitchService& service, const v1::InofMember& member, bool 
     return {StatusCode::INVALID_ARGUMENT,
             "'" + member.member() + "' " + range.error() + "; allowed: " + std::string(kRangeForm)};
   return result_of(service.change([&](Switch& model, Micros now) {
-    return add ? model.add_member(member.zone(), *range, now) : model.remove_member(member.zone(), *range, now);
+    return add ? model.add_member(member.zone(), *range, now)
+               : model.remove_member(member.zone(), *range, now);
   }),
                    reply);
 }
@@ -242,13 +246,15 @@ Status change(SwitchService& service, const v1::ChangeInofRequest& request, v1::
   switch (request.change_case()) {
     case Request::kAddZone:
       return result_of(
-          service.change([&](Switch& model, Micros now) { return model.add_zone(request.add_zone(), now); }), reply);
+          service.change([&](Switch& model, Micros now) { return model.add_zone(request.add_zone(), now); }),
+          reply);
     case Request::kRemoveZone:
       if (const auto zone = service.model().zones().find(request.remove_zone()); !zone)
         return {StatusCode::NOT_FOUND, zone.error()};
-      return result_of(
-          service.change([&](Switch& model, Micros now) { return model.remove_zone(request.remove_zone(), now); }),
-          reply);
+      return result_of(service.change([&](Switch& model, Micros now) {
+        return model.remove_zone(request.remove_zone(), now);
+      }),
+                       reply);
     case Request::kAddMember:
       return change_member(service, request.add_member(), true, reply);
     case Request::kRemoveMember:
@@ -276,11 +282,13 @@ class SwitchApi final : public v1::Inof::CallbackService {
   SwitchApi(asio::io_context& loop, SwitchService& service, const port::PortService& ports)
       : loop_(loop), service_(service), ports_(ports) {}
 
-  grpc::ServerUnaryReactor* ListInofHosts(grpc::CallbackServerContext* call, const v1::ListInofHostsRequest* request,
+  grpc::ServerUnaryReactor* ListInofHosts(grpc::CallbackServerContext* call,
+                                          const v1::ListInofHostsRequest* request,
                                           v1::ListInofHostsReply* reply) override {
     return answer(call, [=, this] { return list_hosts(service_.model(), *request, *reply); });
   }
-  grpc::ServerUnaryReactor* ListInofZones(grpc::CallbackServerContext* call, const v1::ListInofZonesRequest* request,
+  grpc::ServerUnaryReactor* ListInofZones(grpc::CallbackServerContext* call,
+                                          const v1::ListInofZonesRequest* request,
                                           v1::ListInofZonesReply* reply) override {
     return answer(call, [=, this] { return list_zones(service_.model(), *request, *reply); });
   }
@@ -294,11 +302,13 @@ class SwitchApi final : public v1::Inof::CallbackService {
                                               v1::GetInofStatisticsReply* reply) override {
     return answer(call, [=, this] { return get_statistics(service_, ports_, *reply); });
   }
-  grpc::ServerUnaryReactor* GetInofWhitelist(grpc::CallbackServerContext* call, const v1::GetInofWhitelistRequest*,
+  grpc::ServerUnaryReactor* GetInofWhitelist(grpc::CallbackServerContext* call,
+                                             const v1::GetInofWhitelistRequest*,
                                              v1::GetInofWhitelistReply* reply) override {
     return answer(call, [=, this] { return get_whitelist(service_.model(), *reply); });
   }
-  grpc::ServerUnaryReactor* ChangeInof(grpc::CallbackServerContext* call, const v1::ChangeInofRequest* request,
+  grpc::ServerUnaryReactor* ChangeInof(grpc::CallbackServerContext* call,
+                                       const v1::ChangeInofRequest* request,
                                        v1::ChangeInofReply* reply) override {
     return answer(call, [=, this] { return change(service_, *request, *reply); });
   }
@@ -308,7 +318,8 @@ class SwitchApi final : public v1::Inof::CallbackService {
   grpc::ServerUnaryReactor* answer(grpc::CallbackServerContext* call, Answer make) {
     return api::answer_on_loop(call, loop_, [this, make = std::move(make)] {
       if (service_.model().config().on) return make();
-      return Status(StatusCode::FAILED_PRECONDITION, "iNOF is off; allowed in the configuration: [inof] with on = true");
+      return Status(StatusCode::FAILED_PRECONDITION,
+                    "iNOF is off; allowed in the configuration: [inof] with on = true");
     });
   }
 

@@ -42,14 +42,16 @@ std::uint8_t guard_of(const InofConfig& config, const std::string& port) {
   return static_cast<std::uint8_t>(guard);
 }
 
-std::vector<ll_allow_key> allow_rows(const InofWhitelistConfig& list, const std::string& port, std::uint32_t slot) {
+std::vector<ll_allow_key> allow_rows(const InofWhitelistConfig& list, const std::string& port,
+                                     std::uint32_t slot) {
   std::vector<ll_allow_key> out;
   for (const InofAllowConfig& entry : list.allow) {
     if (entry.port != port) continue;
     for (const AddressRange& range : entry.hosts) {
       for (const AddressPrefix& prefix : prefixes_of(range)) {
         const unsigned mapped = prefix.address.v6 ? 0 : 96;
-        out.push_back({.prefix = 32 + mapped + prefix.length, .slot = slot, .address = zone_key(prefix.address)});
+        out.push_back(
+            {.prefix = 32 + mapped + prefix.length, .slot = slot, .address = zone_key(prefix.address)});
       }
     }
   }

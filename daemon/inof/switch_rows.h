@@ -25,6 +25,7 @@ ZoneRow zone_row(const AddressRow& row);
 std::uint8_t guard_of(const InofConfig& config, const std::string& port);
 
 // The white list's rows for one port in row `slot`.
-std::vector<ll_allow_key> allow_rows(const InofWhitelistConfig& list, const std::string& port, std::uint32_t slot);
+std::vector<ll_allow_key> allow_rows(const InofWhitelistConfig& list, const std::string& port,
+                                     std::uint32_t slot);
 
 }  // namespace lossless::inof

@@ -27,7 +27,8 @@ ll_allow_key key_of(const std::vector<std::uint8_t>& bytes) {
 
 // The iNOF TLV of an LLDPDU; the first, should there be several.
 const lldp::OrgTlv* find_tlv(const lldp::Packet& packet) {
-  const auto at = std::ranges::find_if(packet.org, [](const lldp::OrgTlv& tlv) { return dialect_of(tlv).has_value(); });
+  const auto at =
+      std::ranges::find_if(packet.org, [](const lldp::OrgTlv& tlv) { return dialect_of(tlv).has_value(); });
   return at == packet.org.end() ? nullptr : &*at;
 }
 
@@ -150,7 +151,8 @@ void SwitchService::on_lldp(const lldp::Event& event) {
     spdlog::debug("iNOF: port {}: TLV refused: {}", event.port.name, to_string(host.error()));
     return;
   }
-  switch_.announced({.port = id, .chassis = packet.chassis, .port_id = packet.port, .tlv = std::move(*host)}, now());
+  switch_.announced({.port = id, .chassis = packet.chassis, .port_id = packet.port, .tlv = std::move(*host)},
+                    now());
   carry_out();
 }
 
@@ -182,8 +184,9 @@ void SwitchService::send(const OutFrame& frame) {
 void SwitchService::log(const HostChange& change) const {
   const bool alarm = change.state == HostState::Denied || change.state == HostState::Conflict ||
                      change.state == HostState::Damped || change.state == HostState::Deadlock;
-  spdlog::log(alarm ? spdlog::level::warn : spdlog::level::info, "iNOF: host {} on {}: {}{}{}", to_string(change.address),
-              change.local ? switch_.port_name(change.port) : "another switch", to_string(change.state),
+  spdlog::log(alarm ? spdlog::level::warn : spdlog::level::info, "iNOF: host {} on {}: {}{}{}",
+              to_string(change.address), change.local ? switch_.port_name(change.port) : "another switch",
+              to_string(change.state),
               change.state == HostState::Online ? "" : ", " + to_string(change.reason),
               change.why.empty() ? "" : ": " + change.why);
 }
@@ -233,7 +236,9 @@ void SwitchService::drop_old_rows() {
   drop_rows_at_ = {};
   const Maps& maps = ports_.maps();
   std::set<std::vector<std::uint8_t>> wanted;
-  const auto bytes = [](const ll_zone_key& key) { return std::vector<std::uint8_t>(key.byte, key.byte + sizeof key.byte); };
+  const auto bytes = [](const ll_zone_key& key) {
+    return std::vector<std::uint8_t>(key.byte, key.byte + sizeof key.byte);
+  };
   if (switch_.config().on)
     for (const IpAddress& address : switch_.row_addresses()) wanted.insert(bytes(zone_key(address)));
   for (const ll_zone_key& key : maps.zone_hosts.keys())
@@ -249,7 +254,8 @@ void SwitchService::schedule() {
     timer_.cancel();
     return;
   }
-  const std::chrono::steady_clock::time_point at{std::chrono::duration_cast<std::chrono::steady_clock::duration>(*due)};
+  const std::chrono::steady_clock::time_point at{
+      std::chrono::duration_cast<std::chrono::steady_clock::duration>(*due)};
   timer_.expires_at(at);
   timer_.async_wait([this](const asio::error_code& error) {
     if (error) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The iNOF switch on the daemon's event loop: LLDP neighbours, status frames, links and timers go to Switch, what
-// it wants goes out to hosts and into the datapath's maps.
+// The iNOF switch on the daemon's event loop: LLDP neighbours, status frames, links and timers go to Switch,
+// what it wants goes out to hosts and into the datapath's maps.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -19,11 +19,12 @@ namespace lossless::inof {
 
 class SwitchService {
  public:
-  SwitchService(asio::io_context& loop, port::PortService& ports, lldp::Agent& lldp, const std::string& instance);
+  SwitchService(asio::io_context& loop, port::PortService& ports, lldp::Agent& lldp,
+                const std::string& instance);
 
-  // The configuration file's values. At the start those that were changed at run time and kept go before them, and
-  // it is called before the ports are taken over, so that no packet passes a port without its guard; a reload gives
-  // the kept ones up.
+  // The configuration file's values. At the start those that were changed at run time and kept go before
+  // them, and it is called before the ports are taken over, so that no packet passes a port without its
+  // guard; a reload gives the kept ones up.
   void start(const InofConfig& config);
   void reload(const InofConfig& config);
   // Ports or links may have changed: call after each configure() or reconcile() of the ports.
@@ -35,8 +36,8 @@ class SwitchService {
   // The datapath was given back: what was kept goes too.
   void leave();
 
-  // A change by an operator: `change` works on the switch. Whether the change is kept for the next start, or what
-  // is wrong.
+  // A change by an operator: `change` works on the switch. Whether the change is kept for the next start, or
+  // what is wrong.
   template <class Change>
   std::expected<bool, std::string> change(const Change& make) {
     if (Switch::Done done = make(switch_, now()); !done) return std::unexpected(done.error());
@@ -82,10 +83,10 @@ class SwitchService {
   Switch switch_;
   InofConfig file_;  // as the configuration file has it
   std::string state_path_;
-  std::map<int, PortId> port_ids_;      // by ifindex: ports that are ours now
+  std::map<int, PortId> port_ids_;  // by ifindex: ports that are ours now
   std::map<PortId, int> ifindexes_;
   std::set<std::vector<std::uint8_t>> allow_rows_;  // keys that are in the map
-  Micros drop_rows_at_{};                 // rows of an earlier daemon that nobody claimed go then; 0: done
+  Micros drop_rows_at_{};  // rows of an earlier daemon that nobody claimed go then; 0: done
   Counters counters_;
 };
 

@@ -49,15 +49,16 @@ Fact Switch::fact_of(const Host& host, State state, Reason reason) const {
 }
 
 void Switch::tell_of(HostId subscriber, HostId subject, State state, Reason reason) {
-  if (hosts_.at(subscriber).subscribed()) notifier_.tell(subscriber, fact_of(hosts_.at(subject), state, reason));
+  if (hosts_.at(subscriber).subscribed())
+    notifier_.tell(subscriber, fact_of(hosts_.at(subject), state, reason));
 }
 
 void Switch::tell_mates(HostId id, State state, Reason reason) {
   for (const HostId mate : online_mates(id)) tell_of(mate, id, state, reason);
 }
 
-// Member by member through the subscriber's zones. Whoever shares several zones is met in the first of them. A
-// host that joins a list that was walked already is told of by its own event.
+// Member by member through the subscriber's zones. Whoever shares several zones is met in the first of them.
+// A host that joins a list that was walked already is told of by its own event.
 std::optional<Fact> Switch::walk(HostId subscriber, Cursor& cursor, bool all) const {
   const Host& self = hosts_.at(subscriber);
   for (; cursor.zone < self.zones.size(); ++cursor.zone, cursor.member = 0) {
@@ -89,8 +90,8 @@ void Switch::tell_pairs(HostId id, const std::vector<HostId>& before, const std:
   }
 }
 
-// All at once, so that two hosts that go from one zone to another together are not parted in between. More than
-// kTogether are taken one after the other, since each keeps a list of its mates.
+// All at once, so that two hosts that go from one zone to another together are not parted in between. More
+// than kTogether are taken one after the other, since each keeps a list of its mates.
 void Switch::rezone(std::span<const HostId> ids) {
   constexpr std::size_t kTogether = 512;
   if (ids.size() > kTogether) {
@@ -192,7 +193,8 @@ void Switch::configure(const InofConfig& config, Micros now) {
   config_.zones.clear();
   config_.default_zone = default_zone;
   config_.hard_zoning = hard_zoning;
-  notifier_.set_timers({.retransmit = std::chrono::milliseconds(config.retransmit_ms), .limit = config.retransmit_limit});
+  notifier_.set_timers(
+      {.retransmit = std::chrono::milliseconds(config.retransmit_ms), .limit = config.retransmit_limit});
   apply_zones(config.zones);
   set_default_zone(config.default_zone, now);
   set_hard_zoning(config.hard_zoning);

@@ -104,7 +104,8 @@ std::expected<ZoneId, std::string> Zones::find(std::string_view name) const {
   std::string text = "no zone " + quote(name) + "; zones are " + std::string(kDefaultZoneName);
   std::size_t count = 0;
   for (const auto& [known, id] : by_name_) {
-    if (++count > kNamesInError) return std::unexpected(text + " and " + std::to_string(by_name_.size() - kNamesInError) + " more");
+    if (++count > kNamesInError)
+      return std::unexpected(text + " and " + std::to_string(by_name_.size() - kNamesInError) + " more");
     text += ", " + known;
   }
   return std::unexpected(text);

@@ -40,10 +40,14 @@ double resident_mb() {
   return static_cast<double>(pages) * 4096 / 1e6;
 }
 
-std::string address(unsigned n) { return "10." + std::to_string(1 + n / 62500) + "." + std::to_string(n / 250 % 250) + "." + std::to_string(1 + n % 250); }
+std::string address(unsigned n) {
+  return "10." + std::to_string(1 + n / 62500) + "." + std::to_string(n / 250 % 250) + "." +
+         std::to_string(1 + n % 250);
+}
 
 Announcement make_host(unsigned n) {
-  return host(n % kPorts, address(n), n % 2 ? Dialect::ChinaMobile : Dialect::Odcc, n % 8 ? Role::Server : Role::Client);
+  return host(n % kPorts, address(n), n % 2 ? Dialect::ChinaMobile : Dialect::Odcc,
+              n % 8 ? Role::Server : Role::Client);
 }
 
 // Two members in each zone, so that each host has four zones on average.
@@ -106,11 +110,12 @@ void print_changes(const Size& size, unsigned rounds) {
   sim.pass(seconds(10));
   sim.seen.clear();
   const Costs costs = measure_changes(sim, size.hosts, rounds);
-  std::printf("  %5u hosts, %5u zones, %5u memberships: join %6.1f us, leave %6.1f us, %4.1f mates\n", size.hosts,
-              size.zones, size.memberships, costs.join_us, costs.leave_us, costs.mates);
+  std::printf("  %5u hosts, %5u zones, %5u memberships: join %6.1f us, leave %6.1f us, %4.1f mates\n",
+              size.hosts, size.zones, size.memberships, costs.join_us, costs.leave_us, costs.mates);
 }
 
-// All hosts join within a second; each acknowledges after a millisecond. How long until nothing is left to say?
+// All hosts join within a second; each acknowledges after a millisecond. How long until nothing is left to
+// say?
 void cold_start(const Size& size) {
   malloc_trim(0);
   const double before = resident_mb();
@@ -131,7 +136,8 @@ void cold_start(const Size& size) {
   double peak = 0;
   for (; joined < size.hosts || !sim.sw.notifier().idle(); sim.now += milliseconds(1)) {
     if (sim.now - begin > seconds(60)) throw std::runtime_error("it does not settle");
-    const auto wanted = std::min<unsigned>(size.hosts, static_cast<unsigned>((sim.now - begin).count() * size.hosts / 1'000'000) + 1);
+    const auto wanted = std::min<unsigned>(
+        size.hosts, static_cast<unsigned>((sim.now - begin).count() * size.hosts / 1'000'000) + 1);
     for (; joined < wanted; ++joined) {
       sim.sw.announced(make_host(joined), sim.now);
       act();
@@ -158,12 +164,14 @@ void cold_start(const Size& size) {
     }
   }
   std::printf("cold start, %u hosts on %u ports in 1 s\n", size.hosts, kPorts);
-  std::printf("  settled after      %6.2f s of simulated time   target 5 s\n", static_cast<double>((sim.now - begin).count()) / 1e6);
+  std::printf("  settled after      %6.2f s of simulated time   target 5 s\n",
+              static_cast<double>((sim.now - begin).count()) / 1e6);
   std::printf("  processor time     %6.2f s\n", micros(Clock::now() - cpu) / 1e6);
   std::printf("  most frames in any 500 ms on a port %zu   target below 500\n", most);
-  std::printf("  notifications      %zu, repeated %lu, expired %lu\n", messages, sim.sw.notifier().total().retransmitted,
-              sim.sw.notifier().total().expired);
-  std::printf("  memory, hosts and zones and all on its way: %.1f MB   target 60 MB\n", std::max(peak, resident_mb() - before));
+  std::printf("  notifications      %zu, repeated %lu, expired %lu\n", messages,
+              sim.sw.notifier().total().retransmitted, sim.sw.notifier().total().expired);
+  std::printf("  memory, hosts and zones and all on its way: %.1f MB   target 60 MB\n",
+              std::max(peak, resident_mb() - before));
 }
 
 void run(bool quick) {

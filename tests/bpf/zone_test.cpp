@@ -30,7 +30,8 @@ struct Packet {
   std::uint8_t protocol = 17;
   std::uint16_t sport = 50000;
   std::uint16_t dport = 4791;
-  std::vector<std::uint8_t> extensions = {};  // IPv6: whole extension headers, the first one's number in front
+  std::vector<std::uint8_t> extensions =
+      {};  // IPv6: whole extension headers, the first one's number in front
   std::uint16_t fragment = 0;
   bool tagged = false;
 
@@ -105,8 +106,10 @@ TEST_F(ZonePrograms, StorageTrafficBetweenZonesIsDropped) {
     host(address(1), {1, 7});
     host(address(2), {2, 7});
     host(address(3), {2});
-    const auto packet = [&](std::uint8_t src, std::uint8_t dst, std::uint8_t protocol, std::uint16_t sport, std::uint16_t dport) {
-      return Packet{.src = address(src), .dst = address(dst), .protocol = protocol, .sport = sport, .dport = dport};
+    const auto packet = [&](std::uint8_t src, std::uint8_t dst, std::uint8_t protocol, std::uint16_t sport,
+                            std::uint16_t dport) {
+      return Packet{
+          .src = address(src), .dst = address(dst), .protocol = protocol, .sport = sport, .dport = dport};
     };
     EXPECT_EQ(verdict(packet(1, 2, 17, 50000, 4791)), kNext);
     EXPECT_EQ(verdict(packet(1, 3, 17, 50000, 4791)), kDrop);
@@ -144,8 +147,13 @@ TEST_F(ZonePrograms, ManyZones) {
   host(v4(3), {5, 400});
   host(v4(4), many(399, 9));
   host(v4(5), many(400, 15000));
-  for (const auto& [a, b, shared] : std::vector<std::tuple<int, int, bool>>{
-           {1, 2, true}, {1, 3, false}, {1, 4, true}, {1, 5, false}, {4, 5, true}, {2, 4, true}, {3, 5, true}}) {
+  for (const auto& [a, b, shared] : std::vector<std::tuple<int, int, bool>>{{1, 2, true},
+                                                                            {1, 3, false},
+                                                                            {1, 4, true},
+                                                                            {1, 5, false},
+                                                                            {4, 5, true},
+                                                                            {2, 4, true},
+                                                                            {3, 5, true}}) {
     const auto src = v4(static_cast<std::uint8_t>(a));
     const auto dst = v4(static_cast<std::uint8_t>(b));
     EXPECT_EQ(verdict({.src = src, .dst = dst}), shared ? kNext : kDrop) << a << " " << b;
@@ -190,7 +198,9 @@ TEST_F(ZonePrograms, NoWayAroundByHeaders) {
   EXPECT_EQ(verdict({.src = v4(1), .dst = v4(2), .tagged = true}), kDrop) << "behind two tags";
   EXPECT_EQ(verdict({.src = v6(1), .dst = v6(2), .tagged = true}), kDrop);
   // Hop-by-hop of 16 bytes, destination options of 8.
-  EXPECT_EQ(verdict({.src = v6(1), .dst = v6(2), .extensions = {0, 60, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 17, 0, 0, 0, 0, 0, 0, 0}}), kDrop);
+  EXPECT_EQ(verdict({.src = v6(1), .dst = v6(2), .extensions = {0, 60, 1, 0, 0,  0, 0, 0, 0, 0, 0, 0, 0,
+                                                                0, 0,  0, 0, 17, 0, 0, 0, 0, 0, 0, 0}}),
+            kDrop);
   // The first fragment has the ports, a later one has not.
   EXPECT_EQ(verdict({.src = v6(1), .dst = v6(2), .extensions = {44, 17, 0, 0, 1, 0, 0, 0, 0}}), kDrop);
   EXPECT_EQ(verdict({.src = v6(1), .dst = v6(2), .extensions = {44, 17, 0, 0, 9, 0, 0, 0, 0}}), kNext);
@@ -204,7 +214,10 @@ TEST_F(ZonePrograms, ShortPacketsPassAsTheyAre) {
   host(v4(2), {2});
   Bytes whole = Packet{.src = v4(1), .dst = v4(2)}.bytes();
   for (std::size_t length = 15; length < 14 + 20 + 4; ++length)
-    EXPECT_EQ(port_.ingress(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length))).verdict, kNext) << length;
+    EXPECT_EQ(
+        port_.ingress(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length))).verdict,
+        kNext)
+        << length;
   EXPECT_EQ(port_.ingress(Bytes(whole.begin(), whole.begin() + 14 + 20 + 4)).verdict, kDrop);
 }
 

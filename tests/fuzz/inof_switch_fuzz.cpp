@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The iNOF switch under any sequence of events, and the parser of storage traffic under any bytes. What must hold
-// always: an address has one online host, tables stay within their limits, every frame that goes out is one that
-// hosts take.
+// The iNOF switch under any sequence of events, and the parser of storage traffic under any bytes. What must
+// hold always: an address has one online host, tables stay within their limits, every frame that goes out is
+// one that hosts take.
 #include <array>
 #include <cstdlib>
 
@@ -18,7 +18,9 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-IpAddress address(std::uint8_t n) { return n & 0x80 ? ip("fd00::" + std::to_string(n % 8)) : ip("10.0.0." + std::to_string(n % 8)); }
+IpAddress address(std::uint8_t n) {
+  return n & 0x80 ? ip("fd00::" + std::to_string(n % 8)) : ip("10.0.0." + std::to_string(n % 8));
+}
 
 void check(const Sim& sim) {
   const Hosts& hosts = sim.sw.hosts();
@@ -40,21 +42,43 @@ void act(Sim& sim, std::uint8_t what, std::uint8_t a, std::uint8_t b, std::uint8
   host.port = port;
   host.chassis = {lldp::kChassisMac, {2, 0, 0, 0, 0, static_cast<std::uint8_t>(b % 8)}};
   host.port_id = {lldp::kPortInterfaceName, {'e'}};
-  host.tlv = {.dialect = c & 1 ? Dialect::Odcc : Dialect::ChinaMobile, .address = address(c), .subscribes = (c & 2) != 0, .service = std::nullopt};
+  host.tlv = {.dialect = c & 1 ? Dialect::Odcc : Dialect::ChinaMobile,
+              .address = address(c),
+              .subscribes = (c & 2) != 0,
+              .service = std::nullopt};
   const AddressRange range{std::min(address(b), address(c)), std::max(address(b), address(c))};
   const std::string zone = "z" + std::to_string(a % 4);
   switch (what % 13) {
-    case 0: case 1: case 2: return sim.sw.announced(host, sim.now);
-    case 3: return sim.sw.goodbye(port, host.chassis, host.port_id, Reason::Normal, sim.now);
-    case 4: return sim.sw.set_port(port, "p" + std::to_string(port), (b & 1) != 0, sim.now);
-    case 5: return sim.sw.pfc_deadlock(port, b, (c & 1) != 0, sim.now);
-    case 6: return (void)sim.sw.add_zone(zone, sim.now);
-    case 7: return (void)sim.sw.remove_zone(zone, sim.now);
-    case 8: if (range.first.v6 == range.last.v6) (void)sim.sw.add_member(zone, range, sim.now); return;
-    case 9: if (range.first.v6 == range.last.v6) (void)sim.sw.remove_member(zone, range, sim.now); return;
-    case 10: return sim.sw.set_default_zone((a & 1) != 0, sim.now);
-    case 11: return sim.sw.frame(port, {.dialect = Dialect::Odcc, .source = {}, .messages = {Ack{address(a), address(b), c}, QueryZone{address(c)}}}, sim.now);
-    default: return sim.pass(std::chrono::milliseconds(b * 100));
+    case 0:
+    case 1:
+    case 2:
+      return sim.sw.announced(host, sim.now);
+    case 3:
+      return sim.sw.goodbye(port, host.chassis, host.port_id, Reason::Normal, sim.now);
+    case 4:
+      return sim.sw.set_port(port, "p" + std::to_string(port), (b & 1) != 0, sim.now);
+    case 5:
+      return sim.sw.pfc_deadlock(port, b, (c & 1) != 0, sim.now);
+    case 6:
+      return (void)sim.sw.add_zone(zone, sim.now);
+    case 7:
+      return (void)sim.sw.remove_zone(zone, sim.now);
+    case 8:
+      if (range.first.v6 == range.last.v6) (void)sim.sw.add_member(zone, range, sim.now);
+      return;
+    case 9:
+      if (range.first.v6 == range.last.v6) (void)sim.sw.remove_member(zone, range, sim.now);
+      return;
+    case 10:
+      return sim.sw.set_default_zone((a & 1) != 0, sim.now);
+    case 11:
+      return sim.sw.frame(port,
+                          {.dialect = Dialect::Odcc,
+                           .source = {},
+                           .messages = {Ack{address(a), address(b), c}, QueryZone{address(c)}}},
+                          sim.now);
+    default:
+      return sim.pass(std::chrono::milliseconds(b * 100));
   }
 }
 

@@ -33,12 +33,14 @@ TEST(AddressRange, SaysWhatIsWrong) {
   EXPECT_NE(fault("10.0.0.0/33").find("32"), std::string::npos);
   EXPECT_NE(fault("10.0.0.2-10.0.0.1").find("below"), std::string::npos);
   EXPECT_NE(fault("10.0.0.1-fd00::1").find("mixes"), std::string::npos);
-  for (const char* text : {"", "10.0.0", "host", "10.0.0.0/", "10.0.0.0/x", "10.0.0.0/-1", "-10.0.0.1", "10.0.0.1-", "fe80::1%eth0"})
+  for (const char* text : {"", "10.0.0", "host", "10.0.0.0/", "10.0.0.0/x", "10.0.0.0/-1", "-10.0.0.1",
+                           "10.0.0.1-", "fe80::1%eth0"})
     EXPECT_NE(fault(text).find("10.0.0.0/24"), std::string::npos) << text;
 }
 
 TEST(AddressRange, WritesTheShortestForm) {
-  for (const char* text : {"10.0.0.1", "10.0.0.0/24", "0.0.0.0/0", "10.0.0.1-10.0.0.2", "fd00::/64", "::/0", "fd00::1-fd00::3"})
+  for (const char* text :
+       {"10.0.0.1", "10.0.0.0/24", "0.0.0.0/0", "10.0.0.1-10.0.0.2", "fd00::/64", "::/0", "fd00::1-fd00::3"})
     EXPECT_EQ(to_string(range(text)), text);
   EXPECT_EQ(to_string(range("10.0.0.0-10.0.0.255")), "10.0.0.0/24");
 }
@@ -48,7 +50,8 @@ TEST(AddressRange, PrefixesCoverExactlyTheRange) {
     const auto a = *rc::gen::arbitrary<std::uint16_t>();
     const auto b = *rc::gen::arbitrary<std::uint16_t>();
     const auto address = [](unsigned n) {
-      const std::array<std::uint8_t, 4> bytes{10, 0, static_cast<std::uint8_t>(n >> 8U), static_cast<std::uint8_t>(n)};
+      const std::array<std::uint8_t, 4> bytes{10, 0, static_cast<std::uint8_t>(n >> 8U),
+                                              static_cast<std::uint8_t>(n)};
       return IpAddress::v4_of(bytes);
     };
     const AddressRange r{address(std::min(a, b)), address(std::max(a, b))};

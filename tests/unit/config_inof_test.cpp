@@ -85,14 +85,20 @@ TEST(ConfigInof, SaysWhatIsWrong) {
     return config ? std::string("accepted") : config.error().front().text();
   };
   const std::string form = "an address, a prefix such as \"10.0.0.0/24\", or \"FIRST-LAST\", IPv4 or IPv6";
-  EXPECT_EQ(first("[inof]\nage = 1\n"), "f:2:7: inof.age: 1 is too small; allowed: an integer from 3 to 3600");
+  EXPECT_EQ(first("[inof]\nage = 1\n"),
+            "f:2:7: inof.age: 1 is too small; allowed: an integer from 3 to 3600");
   EXPECT_EQ(first("[inof]\nonn = true\n"), "f:2:1: unknown key 'onn' in inof; did you mean 'on'?");
-  EXPECT_EQ(first("[[inof.zone]]\nname = \"a\"\nhosts = [\"10.0.0.1/24\"]\n"),
-            "f:3:10: inof.zone[1].hosts.0: \"10.0.0.1/24\" has bits set beyond its prefix length; the prefix is "
-            "10.0.0.0/24; allowed: " + form);
-  EXPECT_EQ(first("[[inof.zone]]\nname = \"a\"\nhosts = [1]\n"), "f:3:10: inof.zone[1].hosts.0: 1 is an integer; allowed: " + form);
-  EXPECT_EQ(first("[[inof.zone]]\nhosts = []\n"), "f:1:1: inof.zone[1]: lacks 'name', by which the zone is shown");
-  EXPECT_EQ(first("[[inof.zone]]\nname = \"default\"\n").substr(0, 38), "f:2:8: inof.zone[1].name: \"default\" is");
+  EXPECT_EQ(
+      first("[[inof.zone]]\nname = \"a\"\nhosts = [\"10.0.0.1/24\"]\n"),
+      "f:3:10: inof.zone[1].hosts.0: \"10.0.0.1/24\" has bits set beyond its prefix length; the prefix is "
+      "10.0.0.0/24; allowed: " +
+          form);
+  EXPECT_EQ(first("[[inof.zone]]\nname = \"a\"\nhosts = [1]\n"),
+            "f:3:10: inof.zone[1].hosts.0: 1 is an integer; allowed: " + form);
+  EXPECT_EQ(first("[[inof.zone]]\nhosts = []\n"),
+            "f:1:1: inof.zone[1]: lacks 'name', by which the zone is shown");
+  EXPECT_EQ(first("[[inof.zone]]\nname = \"default\"\n").substr(0, 38),
+            "f:2:8: inof.zone[1].name: \"default\" is");
   EXPECT_EQ(first("[[inof.zone]]\nname = \"a\"\n[[inof.zone]]\nname = \"a\"\n"),
             "f:4:8: inof.zone[2].name: \"a\" is a second zone of that name; allowed: each zone once");
   EXPECT_EQ(first("[[inof.whitelist.allow]]\nhosts = []\n"),

@@ -10,7 +10,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-std::string address(unsigned n) { return "10.1." + std::to_string(n / 250) + "." + std::to_string(1 + n % 250); }
+std::string address(unsigned n) {
+  return "10.1." + std::to_string(n / 250) + "." + std::to_string(1 + n % 250);
+}
 
 std::size_t notifications(const std::vector<OutFrame>& frames) {
   std::size_t count = 0;
@@ -168,14 +170,16 @@ TEST(InofNotifier, TooMuchWaitingBecomesAFullState) {
   sim.announce(host(0, "10.0.0.1"));
   for (unsigned n = 0; n < 600; ++n) sim.sw.announced(host(1 + n % 39, address(n)), sim.now);
   for (unsigned n = 0; n < 600; n += 2)
-    sim.sw.goodbye(1 + n % 39, host(0, address(n)).chassis, host(0, address(n)).port_id, Reason::Normal, sim.now);
+    sim.sw.goodbye(1 + n % 39, host(0, address(n)).chassis, host(0, address(n)).port_id, Reason::Normal,
+                   sim.now);
   sim.settle();
   sim.mute.clear();
   sim.pass(seconds(60));
   std::map<std::string, State> knows;
   for (const Seen& seen : sim.told("10.0.0.1")) knows[seen.subject] = seen.state;
   ASSERT_EQ(knows.size(), 600U);
-  for (unsigned n = 0; n < 600; ++n) ASSERT_EQ(knows[address(n)], n % 2 == 0 ? State::Offline : State::Online) << n;
+  for (unsigned n = 0; n < 600; ++n)
+    ASSERT_EQ(knows[address(n)], n % 2 == 0 ? State::Offline : State::Online) << n;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A switch with hosts made of values, for tests and benchmarks of the iNOF switch: hosts answer at once or never.
+// A switch with hosts made of values, for tests and benchmarks of the iNOF switch: hosts answer at once or
+// never.
 #pragma once
 
 #include <map>
@@ -15,7 +16,8 @@ namespace lossless::inof::test {
 
 inline IpAddress ip(const std::string& text) { return parse_ip(text).value_or(IpAddress{}); }
 
-inline Announcement host(PortId port, const std::string& address, Dialect dialect = Dialect::Odcc, Role role = Role::Server) {
+inline Announcement host(PortId port, const std::string& address, Dialect dialect = Dialect::Odcc,
+                         Role role = Role::Server) {
   Announcement a;
   a.port = port;
   const IpAddress parsed = ip(address);

@@ -108,7 +108,8 @@ TEST_F(InofSwitch, PfcDeadlockTakesThePortsHostsOutUntilItIsOver) {
 
 TEST_F(InofSwitch, RemoteHostsComeAndGoWithTheirSwitch) {
   join_three();
-  RemoteHost remote{.origin = 7, .chassis = {4, {1, 2, 3, 4, 5, 6}}, .port_id = {5, {'x'}}, .tlv = host(0, "10.9.0.1").tlv};
+  RemoteHost remote{
+      .origin = 7, .chassis = {4, {1, 2, 3, 4, 5, 6}}, .port_id = {5, {'x'}}, .tlv = host(0, "10.9.0.1").tlv};
   sim.sw.remote_joined(remote, sim.now);
   sim.settle();
   EXPECT_EQ(sim.told(kA), List{online("10.9.0.1")});
@@ -189,7 +190,9 @@ TEST_F(InofSwitch, TheFirstOwnerKeepsItsAddress) {
 
 TEST_F(InofSwitch, WhiteList) {
   InofConfig config;
-  config.whitelist = {.on = true, .exceptions = {"p3"}, .allow = {{"p0", {single(kA)}}, {"p1", {*parse_range("10.0.0.0/24")}}}};
+  config.whitelist = {.on = true,
+                      .exceptions = {"p3"},
+                      .allow = {{"p0", {single(kA)}}, {"p1", {*parse_range("10.0.0.0/24")}}}};
   sim.sw.configure(config, sim.now);
   sim.announce(host(0, kA));
   sim.announce(host(0, "10.0.0.5"));
