@@ -15,7 +15,7 @@
 #include <linux/types.h>
 #endif
 
-#define LL_ABI_VERSION 1u
+#define LL_ABI_VERSION 2u
 
 #define LL_TCS 8u         /* traffic classes of a port, 802.1Q priorities 0-7 */
 #define LL_DSCPS 64u      /* code points of RFC 2474 */
@@ -73,7 +73,8 @@ struct ll_port {
 #define LL_GUARD_INITIATORS 0x02u /* not from one initiator to another */
 #define LL_GUARD_LIST 0x04u       /* the source is in the white list of this port */
 
-/* Row of a (port, TC) in the arrays `wred`, `ewma`, `ecn_stats`, `class_stats`, `mmu`, `pfc` and `pause`. */
+/* Row of a (port, TC) in the arrays `wred`, `ewma`, `ecn_stats`, `class_stats`, `mmu`, `pfc`, `pause`
+ * and `watchdog`. */
 #define LL_ROW(slot, tc) ((__u32)(slot) * LL_TCS + (__u32)(tc))
 #define LL_ROWS (LL_MAX_PORTS * LL_TCS)
 
@@ -157,26 +158,48 @@ struct ll_mmu {
 	__u64 tx_xon;      /* PFC frames sent that let it go on */
 };
 
-/* Map `pfc`: thresholds of one (port, TC), all zero while PFC is off there. User space writes. */
+/* Map `pfc`: thresholds of one (port, TC); all but `quantum_ps` are zero while PFC is off. User space writes. */
 struct ll_pfc {
 	__u64 xoff;       /* bytes of the ingress view: above, the peer is stopped */
 	__u64 xon;        /* below or at: it may go on */
 	__u64 limit;      /* xoff + headroom: more than this should never arrive */
 	__u64 refresh_ns; /* a packet above xoff repeats the frame when the last one is this old */
+	__u64 quantum_ps; /* what one quantum of pause lasts at the port's rate, picoseconds */
 	__u16 quanta;     /* pause time in the frames */
-	__u8 on;          /* 1: lossless, both ways */
+	__u8 on;          /* 1: in force, both ways */
 	__u8 mac[6];      /* of the port: source of its frames */
 	__u8 reserved[7];
 };
 
-/* Map `pause`, row per (port, TC): what the peer's frames do to our queue. The daemon's thread writes. */
+/*
+ * Map `pause`, row per (port, TC): what the peer asks for, which the ingress program writes whether PFC is in
+ * force or not, and what the daemon's thread has made of it. One cache line, in user space's memory too.
+ */
 struct ll_pause {
-	__u64 since_ns;    /* the gate is closed since; 0: open */
-	__u64 until_ns;    /* it opens by itself then */
-	__u64 paused_ns;   /* sum of the pauses that are over */
+	/* The gate: the daemon's thread writes. */
+	__u64 since_ns;    /* closed since; 0: open */
+	__u64 paused_ns;   /* sum of the times it was closed, but for the present one */
 	__u64 transitions; /* open -> closed */
-	__u64 last_ns;     /* when the last frame with a time came */
-	__u64 rx_frames;   /* frames that named this TC (the ingress program counts) */
+	/* The peer: the ingress program writes. */
+	__u64 until_ns;       /* the peer wants a pause until then; 0: it has let go */
+	__u64 asked_since_ns; /* the pause that runs until `until_ns` began; 0: none yet, or let go */
+	__u64 asked_ns;       /* sum of the pauses asked for that are over */
+	__u64 last_ns;        /* when the last frame with a time came */
+	__u64 rx_frames;      /* frames that named this TC */
+};
+
+/* Map `watchdog`, row per (port, TC): what the deadlock watchdog has in force. In user space's memory too. */
+struct ll_watchdog {
+	__u64 discard_until_ns; /* packets for this TC's queue are dropped until then; 0: they are not. The daemon
+				   moves it on, so that nothing is dropped for long with nobody watching */
+	__u64 discarded;        /* packets dropped by it, those that waited in the queue included */
+	__u64 off;              /* PFC is off: enum ll_pfc_off. Kept for the next daemon; the `pfc` row decides */
+};
+enum ll_pfc_off {
+	LL_PFC_NOT_OFF = 0,
+	LL_PFC_OFF_RECOVERING = 1,    /* for the recovery time */
+	LL_PFC_OFF_TRIGGER_LIMIT = 2, /* until an operator recovers it */
+	LL_PFC_OFF_MANUAL = 3,        /* the same */
 };
 
 /* What a MAC control frame is. */
@@ -201,7 +224,7 @@ struct ll_pfc_stats {
 
 /* Record in the ring buffer `pfc_events`. */
 enum ll_pfc_event_kind {
-	LL_EVENT_RX = 0,   /* a PFC or PAUSE frame came in */
+	LL_EVENT_RX = 0,   /* a PFC or PAUSE frame came in, and a gate is not as it wants it */
 	LL_EVENT_XOFF = 1, /* level above xoff; `sent` says whether the frame is out already */
 	LL_EVENT_XON = 2,  /* level at or below xon: the peer has to be told */
 };
@@ -210,9 +233,8 @@ struct ll_pfc_event {
 	__u32 slot;
 	__u8 kind;          /* enum ll_pfc_event_kind */
 	__u8 tc;            /* XOFF, XON */
-	__u8 classes;       /* RX: lossless TCs that are named */
+	__u8 classes;       /* RX: TCs whose gates are to be looked at */
 	__u8 sent;          /* XOFF */
-	__u16 time[LL_TCS]; /* RX: quanta */
 };
 
 /* Map `pfc_latency`, per CPU, one row: from the packet that crosses xoff to the frame's start on the wire. */
@@ -299,10 +321,11 @@ LL_SIZE_IS(ll_ecn_stats, 96);
 LL_SIZE_IS(ll_class_stats, 16);
 LL_SIZE_IS(ll_port_stats, 56);
 LL_SIZE_IS(ll_mmu, 64);
-LL_SIZE_IS(ll_pfc, 48);
-LL_SIZE_IS(ll_pause, 48);
+LL_SIZE_IS(ll_pfc, 56);
+LL_SIZE_IS(ll_pause, 64);
+LL_SIZE_IS(ll_watchdog, 24);
 LL_SIZE_IS(ll_pfc_stats, 72);
-LL_SIZE_IS(ll_pfc_event, 32);
+LL_SIZE_IS(ll_pfc_event, 16);
 LL_SIZE_IS(ll_latency, 1024);
 LL_SIZE_IS(ll_zone_key, 16);
 LL_SIZE_IS(ll_zone_host, 36);

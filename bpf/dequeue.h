@@ -91,9 +91,25 @@ int BPF_PROG(ll_left_queue, const struct sk_buff *skb, const struct net_device *
 	(bpf_core_enum_value_exists(enum skb_drop_reason, name) &&                                           \
 	 (reason) == bpf_core_enum_value(enum skb_drop_reason, name))
 
+/* A queue that the watchdog had emptied: the kernel gives no reason for that. */
+static __always_inline int was_discarded(const struct sk_buff *skb)
+{
+	struct ll_port *port;
+
+	if (!is_ours(skb, skb->dev) || remembered(skb)->backlog == LL_CB_ROW_CARRIER)
+		return 0;
+	port = ll_find_port((__u32)skb->dev->ifindex);
+	return port && ll_discards(LL_ROW(port->slot, remembered(skb)->backlog % LL_TCS), 1);
+}
+
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(ll_dropped_by_queue, struct sk_buff *skb, void *location, enum skb_drop_reason reason)
 {
+	if (LL_DROPPED_BY(reason, SKB_DROP_REASON_NOT_SPECIFIED)) {
+		if (was_discarded(skb))
+			leave(skb);
+		return 0;
+	}
 	if (!LL_DROPPED_BY(reason, SKB_DROP_REASON_QDISC_DROP) &&
 	    !LL_DROPPED_BY(reason, SKB_DROP_REASON_QDISC_OVERLIMIT) &&
 	    !LL_DROPPED_BY(reason, SKB_DROP_REASON_QDISC_CONGESTED))

@@ -89,6 +89,14 @@ LL_MAP struct {
 } pause SEC(".maps");
 
 LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_ROWS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct ll_watchdog);
+} watchdog SEC(".maps");
+
+LL_MAP struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, LL_MAX_PORTS);
 	__type(key, __u32);

@@ -157,6 +157,22 @@ static __always_inline void ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
 		ll_above_xoff(skb, m, p, ifindex, row, level);
 }
 
+/*
+ * Whether the deadlock watchdog has a TC's packets dropped; counts them. A drop with nobody to watch it ends
+ * by itself.
+ */
+static __always_inline int ll_discards(__u32 row, __u32 packets)
+{
+	struct ll_watchdog *w = bpf_map_lookup_elem(&watchdog, &row);
+
+	if (LL_LIKELY(!w || !LL_READ_ONCE(w->discard_until_ns)))
+		return 0;
+	if (bpf_ktime_get_ns() > LL_READ_ONCE(w->discard_until_ns))
+		return 0;
+	__sync_fetch_and_add(&w->discarded, packets);
+	return 1;
+}
+
 static __always_inline void ll_mmu_egress(__u32 row, __u64 depth)
 {
 	struct ll_mmu *m = bpf_map_lookup_elem(&mmu, &row);

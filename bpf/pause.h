@@ -9,30 +9,43 @@
 #include "skb.h"
 #include "stages/pfc.h"
 
-/* Of the TCs that a frame names: those that are lossless here. Counts the frame for each of them. */
-static __always_inline __u8 ll_lossless_classes(__u32 slot, __u8 named)
+/* TCs of a frame, one bit each. */
+struct ll_asked {
+	__u8 in_force; /* PFC is on for them here */
+	__u8 to_act;   /* of these, the gate is not as the frame wants it */
+};
+
+/*
+ * Notes what the frame asks of each TC that it names. The daemon is told only where a gate has to move: it
+ * finds a pause that was prolonged meanwhile when the old one is over, and a flood of frames does not wake it.
+ */
+static __always_inline struct ll_asked ll_note_pause(__u32 slot, const struct ll_pause_frame *f, __u64 now)
 {
-	__u8 classes = 0;
+	struct ll_asked asked = {};
 
 	for (__u32 tc = 0; tc < LL_TCS; tc++) {
 		__u32 row = LL_ROW(slot, tc);
 		struct ll_pfc *p;
 		struct ll_pause *s;
 
-		if (!(named & (1u << tc)))
+		if (!(f->classes & (1u << tc)))
 			continue;
 		p = bpf_map_lookup_elem(&pfc, &row);
 		s = bpf_map_lookup_elem(&pause, &row);
-		if (!p || !s || !p->on)
+		if (!p || !s)
 			continue;
 		__sync_fetch_and_add(&s->rx_frames, 1);
-		classes |= (__u8)(1u << tc);
+		ll_pause_ask(s, now, f->time[tc] * p->quantum_ps / 1000);
+		if (!p->on)
+			continue;
+		asked.in_force |= (__u8)(1u << tc);
+		if ((f->time[tc] != 0) != (LL_READ_ONCE(s->since_ns) != 0))
+			asked.to_act |= (__u8)(1u << tc);
 	}
-	return classes;
+	return asked;
 }
 
-static __always_inline void ll_tell_pause(__u32 slot, __u8 classes, const struct ll_pause_frame *f,
-					  struct ll_pfc_stats *stats)
+static __always_inline void ll_tell_pause(__u32 slot, __u8 classes, __u64 now, struct ll_pfc_stats *stats)
 {
 	struct ll_pfc_event *e = bpf_ringbuf_reserve(&pfc_events, sizeof *e, 0);
 
@@ -40,14 +53,12 @@ static __always_inline void ll_tell_pause(__u32 slot, __u8 classes, const struct
 		stats->no_event++;
 		return;
 	}
-	e->ns = bpf_ktime_get_ns();
+	e->ns = now;
 	e->slot = slot;
 	e->kind = LL_EVENT_RX;
 	e->tc = 0;
 	e->classes = classes;
 	e->sent = 0;
-	for (__u32 tc = 0; tc < LL_TCS; tc++)
-		e->time[tc] = f->time[tc];
 	bpf_ringbuf_submit(e, 0);
 }
 
@@ -55,8 +66,9 @@ static __always_inline int ll_take_pause(struct __sk_buff *skb, const struct ll_
 {
 	__u32 slot = port->slot;
 	struct ll_pfc_stats *stats = bpf_map_lookup_elem(&pfc_stats, &slot);
+	__u64 now = bpf_ktime_get_ns();
 	struct ll_pause_frame f;
-	__u8 classes;
+	struct ll_asked asked;
 
 	if (!stats)
 		return LL_TCX_DROP;
@@ -67,11 +79,11 @@ static __always_inline int ll_take_pause(struct __sk_buff *skb, const struct ll_
 		stats->rx[f.kind]++;
 	if (f.kind > LL_PFC_PAUSE)
 		return LL_TCX_DROP;
-	classes = ll_lossless_classes(slot, f.classes);
-	if (f.kind == LL_PFC_OK && classes != f.classes)
+	asked = ll_note_pause(slot, &f, now);
+	if (f.kind == LL_PFC_OK && asked.in_force != f.classes)
 		stats->lossy++;
-	if (classes)
-		ll_tell_pause(slot, classes, &f, stats);
+	if (asked.to_act)
+		ll_tell_pause(slot, asked.to_act, now, stats);
 	return LL_TCX_DROP;
 }
 

@@ -117,6 +117,8 @@ int ll_port_egress(struct __sk_buff *skb)
 	}
 	ll_parse_skb(skb, &h);
 	tc = egress_tc(skb, port, &h);
+	if (LL_UNLIKELY(ll_discards(LL_ROW(port->slot, tc), ll_segments(skb))))
+		return LL_TCX_DROP;
 	if (mark(skb, LL_ROW(port->slot, tc), tc, &h) == LL_TCX_DROP)
 		return LL_TCX_DROP;
 	ll_mmu_enter(skb, tc);

@@ -41,6 +41,7 @@ void add_show(CLI::App& root, Action& action) {
   add_show_queues(*show, action);
   add_show_ecn(*show, action);
   add_show_pfc(*show, action);
+  add_show_pfc_watchdog(*show, action);
   add_show_buffer(*show, action);
   add_show_packet_drop(*show, action);
   add_show_inof(*show, action);
@@ -164,6 +165,7 @@ std::unique_ptr<CLI::App> make_parser(GlobalOptions& options, Action& action) {
   add_globals(*root, options);
   add_show(*root, action);
   add_set(*root, action);
+  add_pfc(*root, action);
   add_clear(*root, action);
   add_zone(*root, action);
   add_zone_switches(*root, action);

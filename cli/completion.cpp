@@ -98,6 +98,7 @@ std::vector<Candidate> arguments(const Walk& at, const std::string& current, con
   if (name == "TC") return plain({"0", "1", "2", "3", "4", "5", "6", "7"});
   if (name == "SETTING") return ecn_settings(current, std::span(at.positionals).subspan(index));
   if (name == "FILE") return {{std::string(kFiles), ""}};
+  if (name == "STATE") return plain({"on", "off"});
   if (name == "SHELL") return plain({"bash", "zsh"});
   return {};
 }

@@ -56,10 +56,12 @@ std::string packet_drops_text(const v1::ListPacketDropsReply& reply, const Style
                {"TC", "", true},
                {"TYPE", "", true},
                {"QUEUE FULL", "packets"},
-               {"WRED", "packets"}});
+               {"WRED", "packets"},
+               {"WATCHDOG", "packets"}});
   for (const auto& q : reply.queues()) {
     table.add({text_cell(q.port()), number_cell(q.tc()), type_cell(q.lossless()),
-               count_cell(q.tail(), Tone::Bad), count_cell(q.wred(), Tone::Bad)});
+               count_cell(q.tail(), Tone::Bad), count_cell(q.wred(), Tone::Bad),
+               count_cell(q.watchdog(), Tone::Bad)});
   }
   Table ingress({{"PORT", "", true},
                  {"ZONE", "storage packets at ingress"},

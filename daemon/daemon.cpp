@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "daemon/api/server_io.h"
+#include "daemon/core/clock.h"
 #include "daemon/inof/host_api_io.h"
 #include "daemon/inof/switch_api_io.h"
 #include "daemon/lldp/api_io.h"
@@ -48,6 +49,7 @@ class Daemon {
   void heal_counters();
   // Ports, links or addresses are not what they were.
   void tell_protocols();
+  void watch_for_deadlocks();
   void stop();
 
   steady_clock::time_point started_ = steady_clock::now();
@@ -69,6 +71,7 @@ class Daemon {
   asio::signal_set signals_{loop_, SIGTERM, SIGINT, SIGHUP};
   asio::steady_timer watchdog_{loop_};
   asio::steady_timer heal_{loop_};
+  asio::steady_timer deadlock_{loop_};
   std::thread stopper_;
   bool given_back_ = false;  // nothing of the instance is left
 };
@@ -106,7 +109,7 @@ Status Daemon::start() {
   if (auto ok = open_events(); !ok) return ok;
 
   const bool adopted = datapath_->origin() == Datapath::Origin::Adopted;
-  auto pfc = pfc::PfcService::start(datapath_->maps());
+  auto pfc = pfc::PfcService::start(datapath_->maps(), *netlink_, run_dir(wanted_.instance) + "/escape");
   if (!pfc) return std::unexpected(pfc.error());
   pfc_ = std::move(*pfc);
   ports_ = std::make_unique<port::PortService>(*netlink_, *datapath_, *pfc_);
@@ -151,6 +154,7 @@ void Daemon::run() {
   wait_for_events();
   feed_watchdog();
   heal_counters();
+  watch_for_deadlocks();
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - started_);
   spdlog::info("losslessd {} ready in {} ms: instance {}, {} ports, {}", LL_VERSION, took.count(),
                wanted_.instance, ports_->ports().size(),
@@ -158,6 +162,7 @@ void Daemon::run() {
   sd_notify(0, "READY=1");
   loop_.run();
   if (stopper_.joinable()) stopper_.join();
+  if (!given_back_) pfc_->stop(monotonic_now());
   if (given_back_) lock_->remove();
 }
 
@@ -230,8 +235,17 @@ void Daemon::heal_counters() {
   heal_.expires_after(kHealEvery);
   heal_.async_wait([this](const asio::error_code& error) {
     if (error) return;
-    pfc_->heal([this] { return net::list_qdiscs(*netlink_); });
+    pfc_->heal();
     heal_counters();
+  });
+}
+
+// steady_clock is CLOCK_MONOTONIC, as the datapath's times are.
+void Daemon::watch_for_deadlocks() {
+  const steady_clock::time_point next{std::chrono::nanoseconds(pfc_->watch(monotonic_now()))};
+  deadlock_.expires_at(next);
+  deadlock_.async_wait([this](const asio::error_code& error) {
+    if (!error) watch_for_deadlocks();
   });
 }
 

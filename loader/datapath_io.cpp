@@ -158,6 +158,7 @@ Status Datapath::load(const std::string& build) {
            .mmu = Map<std::uint32_t, ll_mmu>(bpf_map__fd(maps.mmu)),
            .pfc = Map<std::uint32_t, ll_pfc>(bpf_map__fd(maps.pfc)),
            .pause = Map<std::uint32_t, ll_pause>(bpf_map__fd(maps.pause)),
+           .watchdog = Map<std::uint32_t, ll_watchdog>(bpf_map__fd(maps.watchdog)),
            .pfc_stats = CounterMap<ll_pfc_stats>(bpf_map__fd(maps.pfc_stats)),
            .pfc_latency = CounterMap<ll_latency>(bpf_map__fd(maps.pfc_latency)),
            .zone_hosts = Map<ll_zone_key, ll_zone_host>(bpf_map__fd(maps.zone_hosts)),

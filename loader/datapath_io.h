@@ -33,6 +33,7 @@ struct Maps {
   Map<std::uint32_t, ll_mmu> mmu;
   Map<std::uint32_t, ll_pfc> pfc;
   Map<std::uint32_t, ll_pause> pause;
+  Map<std::uint32_t, ll_watchdog> watchdog;
   CounterMap<ll_pfc_stats> pfc_stats;
   CounterMap<ll_latency> pfc_latency;
   Map<ll_zone_key, ll_zone_host> zone_hosts;

@@ -8,6 +8,7 @@
 
 #include "../abi.h"
 #include "base.h"
+#include "parse.h"
 
 #define LL_ETH_MAC_CONTROL 0x8808u
 #define LL_MAC_OPCODE_PAUSE 0x0001u
@@ -25,11 +26,6 @@ struct ll_pause_frame {
 	__u8 classes;       /* priorities that are named; all of them for PAUSE */
 	__u16 time[LL_TCS]; /* quanta; 0: go on. Only of the priorities that are named */
 };
-
-ll_inline __u16 ll_pfc_get16(const __u8 *p)
-{
-	return (__u16)((p[0] << 8) | p[1]);
-}
 
 /*
  * 01-80-C2-00-00-01. Byte by byte without early exit: compilers that turn a chain of comparisons into wide
@@ -55,7 +51,7 @@ ll_inline void ll_pfc_parse(const void *data, const void *data_end, struct ll_pa
 	f->classes = 0;
 	for (int tc = 0; tc < (int)LL_TCS; tc++)
 		f->time[tc] = 0;
-	if (p + 14 > end || ll_pfc_get16(p + 12) != LL_ETH_MAC_CONTROL)
+	if (p + 14 > end || ll_get16(p + 12) != LL_ETH_MAC_CONTROL)
 		return;
 	f->kind = LL_PFC_BAD_SHORT;
 	if (p + LL_PFC_FRAME_LEN > end)
@@ -63,12 +59,12 @@ ll_inline void ll_pfc_parse(const void *data, const void *data_end, struct ll_pa
 	f->kind = LL_PFC_BAD_ADDRESS;
 	if (!ll_pfc_is_group(p))
 		return;
-	opcode = ll_pfc_get16(p + 14);
+	opcode = ll_get16(p + 14);
 	if (opcode == LL_MAC_OPCODE_PAUSE) {
 		f->kind = LL_PFC_PAUSE;
 		f->classes = 0xff;
 		for (int tc = 0; tc < (int)LL_TCS; tc++)
-			f->time[tc] = ll_pfc_get16(p + 16);
+			f->time[tc] = ll_get16(p + 16);
 		return;
 	}
 	f->kind = LL_PFC_BAD_OPCODE;
@@ -81,7 +77,7 @@ ll_inline void ll_pfc_parse(const void *data, const void *data_end, struct ll_pa
 	f->classes = p[17];
 	for (int tc = 0; tc < (int)LL_TCS; tc++)
 		if (f->classes & (1u << tc))
-			f->time[tc] = ll_pfc_get16(p + 18 + 2 * tc);
+			f->time[tc] = ll_get16(p + 18 + 2 * tc);
 }
 
 /* Writes a PFC frame of LL_PFC_FRAME_LEN bytes that gives every priority in `classes` the same time. */
@@ -106,6 +102,38 @@ ll_inline void ll_pfc_build(__u8 *out, const __u8 *source, __u8 classes, __u16 q
 		out[18 + 2 * tc] = (__u8)(quanta >> 8);
 		out[19 + 2 * tc] = (__u8)quanta;
 	}
+}
+
+/*
+ * The peer asks for a pause of `time_ns` from now on, or lets go (0). Several CPUs may write at once: a lost
+ * write costs one frame's worth of the sum.
+ */
+ll_inline void ll_pause_ask(struct ll_pause *p, __u64 now, __u64 time_ns)
+{
+	if (p->asked_since_ns && (p->until_ns <= now || time_ns == 0)) {
+		p->asked_ns += (p->until_ns < now ? p->until_ns : now) - p->asked_since_ns;
+		p->asked_since_ns = 0;
+	}
+	if (time_ns) {
+		if (!p->asked_since_ns)
+			p->asked_since_ns = now;
+		p->last_ns = now;
+	}
+	p->until_ns = time_ns ? now + time_ns : 0;
+}
+
+/* For how long the peer has asked for pauses until now, the running one included. */
+ll_inline __u64 ll_pause_asked(const struct ll_pause *p, __u64 now)
+{
+	__u64 end = p->until_ns < now ? p->until_ns : now;
+
+	return p->asked_ns + (p->asked_since_ns && end > p->asked_since_ns ? end - p->asked_since_ns : 0);
+}
+
+/* What one quantum lasts on a link of `bps` bits per second (> 0), in picoseconds. */
+ll_inline __u64 ll_pfc_quantum_ps(__u64 bps)
+{
+	return LL_PFC_QUANTUM_BITS * 1000000000000ull / bps;
 }
 
 /* Nanoseconds that `quanta` last on a link of `bps` bits per second (> 0). */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls about the buffer model and priority flow control.
-#include <time.h>
-
 #include <algorithm>
 
 #include "daemon/api/requests.h"
+#include "daemon/core/clock.h"
 #include "daemon/net/qdisc_io.h"
 
 namespace lossless::api {
@@ -14,12 +13,6 @@ using grpc::Status;
 using grpc::StatusCode;
 
 constexpr std::uint64_t kMillisecondNs = 1'000'000;
-
-std::uint64_t monotonic_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 // Figures of a histogram with one bin a microsecond.
 template <class Bin>
@@ -38,6 +31,13 @@ void set_latency(v1::Latency& out, const Bin& bin) {
   }
 }
 
+std::string why_withheld(const Context& context, const pfc::WatchdogService::Port& port, unsigned tc) {
+  if (context.pfc.escape().on()) return "escape";
+  const pfc::Watchdog& dog = port.classes[tc].dog;
+  return std::string(dog.state() == pfc::WatchdogState::Off ? to_string(dog.off_reason())
+                                                            : to_string(dog.state()));
+}
+
 v1::Pfc view_pfc(const Context& context, const port::Port& port, unsigned tc, std::uint64_t now) {
   const std::uint32_t row = LL_ROW(port.slot, tc);
   const auto& mmu = context.pfc.mmu();
@@ -54,6 +54,11 @@ v1::Pfc view_pfc(const Context& context, const port::Port& port, unsigned tc, st
     out.set_headroom_bytes(plan.headroom_bytes);
     out.set_needed_headroom_bytes(plan.needed_bytes);
     out.set_quanta(plan.quanta);
+  }
+  if (const auto* watched = context.pfc.watchdogs().port(port.slot)) {
+    out.set_rx_fps(watched->classes[tc].rx.rate_fps());
+    out.set_tx_fps(watched->classes[tc].tx.rate_fps());
+    if (info && info->plans[tc] && !info->in_force(tc)) out.set_withheld(why_withheld(context, *watched, tc));
   }
   out.set_tx_xoff(mmu.get(row, &ll_mmu::tx_xoff));
   out.set_tx_xon(mmu.get(row, &ll_mmu::tx_xon));
@@ -82,6 +87,15 @@ v1::PfcPort view_pfc_port(const Context& context, const port::Port& port) {
   out.set_lossy(stats.lossy);
   out.set_no_carrier(stats.no_carrier);
   out.set_no_event(stats.no_event);
+  if (const auto* watched = context.pfc.watchdogs().port(port.slot)) {
+    out.set_rx_fps(watched->rx.rate_fps());
+    out.set_tx_fps(watched->tx.rate_fps());
+    out.set_rx_alarm(watched->rx.raised());
+    out.set_tx_alarm(watched->tx.raised());
+    std::uint64_t storms = 0;
+    for (const auto& c : watched->classes) storms += c.dog.counters().lossy_storms;
+    out.set_lossy_storms(storms);
+  }
   return out;
 }
 
@@ -164,6 +178,7 @@ Status list_packet_drops(const Context& context, const v1::ListPacketDropsReques
       const auto* leaf = net::find_leaf(*qdiscs, port.link.ifindex, tc);
       out->set_tail(leaf ? leaf->dropped_packets : 0);
       out->set_wred(context.ports.maps().ecn_stats.sum(LL_ROW(port.slot, tc)).dropped);
+      out->set_watchdog(context.pfc.watchdog().get(LL_ROW(port.slot, tc), &ll_watchdog::discarded));
     }
     const ll_zone_stats zone = context.ports.maps().zone_stats.sum(port.slot);
     auto* ingress = reply.add_ports();

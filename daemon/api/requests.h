@@ -32,6 +32,10 @@ grpc::Status list_ports(const Context&, const v1::ListPortsRequest&, v1::ListPor
 grpc::Status list_queues(const Context&, const v1::ListQueuesRequest&, v1::ListQueuesReply&);
 grpc::Status list_ecn(const Context&, const v1::ListEcnRequest&, v1::ListEcnReply&);
 grpc::Status list_pfc(const Context&, const v1::ListPfcRequest&, v1::ListPfcReply&);
+grpc::Status list_pfc_watchdogs(const Context&, const v1::ListPfcWatchdogsRequest&,
+                                v1::ListPfcWatchdogsReply&);
+grpc::Status recover_pfc(const Context&, const v1::RecoverPfcRequest&, v1::RecoverPfcReply&);
+grpc::Status set_pfc_escape(const Context&, const v1::SetPfcEscapeRequest&, v1::SetPfcEscapeReply&);
 grpc::Status list_buffer(const Context&, const v1::ListBufferRequest&, v1::ListBufferReply&);
 grpc::Status clear_watermark(const Context&, const v1::ClearWatermarkRequest&, v1::ClearWatermarkReply&);
 grpc::Status list_packet_drops(const Context&, const v1::ListPacketDropsRequest&, v1::ListPacketDropsReply&);

@@ -114,6 +114,21 @@ struct Server::Service final : v1::Lossless::CallbackService {
                                     v1::ListPfcReply* reply) override {
     return run(call, request, reply, list_pfc);
   }
+  grpc::ServerUnaryReactor* ListPfcWatchdogs(grpc::CallbackServerContext* call,
+                                             const v1::ListPfcWatchdogsRequest* request,
+                                             v1::ListPfcWatchdogsReply* reply) override {
+    return run(call, request, reply, list_pfc_watchdogs);
+  }
+  grpc::ServerUnaryReactor* RecoverPfc(grpc::CallbackServerContext* call,
+                                       const v1::RecoverPfcRequest* request,
+                                       v1::RecoverPfcReply* reply) override {
+    return run(call, request, reply, recover_pfc);
+  }
+  grpc::ServerUnaryReactor* SetPfcEscape(grpc::CallbackServerContext* call,
+                                         const v1::SetPfcEscapeRequest* request,
+                                         v1::SetPfcEscapeReply* reply) override {
+    return run(call, request, reply, set_pfc_escape);
+  }
   grpc::ServerUnaryReactor* ListBuffer(grpc::CallbackServerContext* call,
                                        const v1::ListBufferRequest* request,
                                        v1::ListBufferReply* reply) override {

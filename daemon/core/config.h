@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "daemon/core/address_range.h"
+#include "daemon/pfc/alarm_config.h"
+#include "daemon/pfc/watchdog_config.h"
 
 namespace lossless {
 
@@ -75,6 +77,8 @@ struct PortConfig {
   LldpMode lldp = LldpMode::Both;  // while [lldp] is on
   PriorityMaps maps;
   std::array<QueueConfig, kTcs> queues;
+  pfc::WatchdogConfig watchdog;  // of each TC with PFC
+  pfc::PfcAlarmConfig pfc_alarm;
   bool operator==(const PortConfig&) const = default;
 };
 

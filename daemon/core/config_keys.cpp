@@ -10,6 +10,9 @@
 namespace lossless {
 namespace {
 
+using pfc::PfcAlarmConfig;
+using pfc::WatchdogConfig;
+
 static_assert(kTcs == LL_TCS && kDscps == LL_DSCPS && kMaxPorts == LL_MAX_PORTS);
 static_assert(kMaxInofZones + 1 == LL_ZONES);
 static_assert(static_cast<int>(Trust::Port) == LL_TRUST_PORT &&
@@ -25,6 +28,8 @@ constexpr std::array<std::string_view, 2> kInofDialects{"odcc", "china-mobile"};
 constexpr std::array<std::string_view, 3> kInofRoles{"server", "client", "both"};
 constexpr std::array<std::string_view, 3> kInofProtocols{"roce", "tcp", "iscsi"};
 constexpr std::array<std::string_view, 3> kInofHooks{"none", "nvme", "program"};
+constexpr std::array<std::string_view, 3> kActions{"drop", "forward", "alert"};
+constexpr std::array<std::string_view, 2> kModes{"auto", "manual"};
 
 constexpr std::int64_t kMinRate = 1'000'000;
 constexpr std::int64_t kMaxRate = 800'000'000'000;
@@ -94,6 +99,7 @@ constexpr Rule kPfcSize(Rule::Type::Size, 1, kMaxLimit);
 constexpr std::int64_t kMaxCable = 100'000;
 constexpr std::int64_t kMaxReaction = 1'000'000;
 constexpr Rule kProgram(valid_program, "an absolute path of a file without control characters, or empty");
+constexpr Rule kFrameRate = integer(0, 1'000'000'000);
 constexpr Rule kUser(valid_user, "a name or number of 1 to 32 letters, digits, '_', '-' and '.'");
 
 template <class T, class M>
@@ -226,6 +232,24 @@ constexpr std::array kZoneKeys{
 constexpr std::array kAllowKeys{
     row<InofAllowConfig, &InofAllowConfig::port>("port", kIfname),
 };
+constexpr std::array kWatchdogKeys{
+    row<WatchdogConfig, &WatchdogConfig::on>("on", kBool),
+    row<WatchdogConfig, &WatchdogConfig::detection_ms>("detection_ms", integer(100, 5000)),
+    row<WatchdogConfig, &WatchdogConfig::recovery_ms>("recovery_ms", integer(100, 60'000)),
+    row<WatchdogConfig, &WatchdogConfig::poll_ms>("poll_ms", integer(10, 5000)),
+    row<WatchdogConfig, &WatchdogConfig::action>("action", Rule(kActions)),
+    row<WatchdogConfig, &WatchdogConfig::mode>("mode", Rule(kModes)),
+    row<WatchdogConfig, &WatchdogConfig::trigger_limit>("trigger_limit", integer(0, 100)),
+    row<WatchdogConfig, &WatchdogConfig::window_ms>("window_ms", integer(1000, 3'600'000)),
+};
+constexpr std::array kAlarmKeys{
+    row<PfcAlarmConfig, &PfcAlarmConfig::rx_raise_fps>("rx_raise_fps", kFrameRate),
+    row<PfcAlarmConfig, &PfcAlarmConfig::rx_clear_fps>("rx_clear_fps", kFrameRate),
+    row<PfcAlarmConfig, &PfcAlarmConfig::tx_raise_fps>("tx_raise_fps", kFrameRate),
+    row<PfcAlarmConfig, &PfcAlarmConfig::tx_clear_fps>("tx_clear_fps", kFrameRate),
+    row<PfcAlarmConfig, &PfcAlarmConfig::window_ms>("window_ms", integer(100, 60'000)),
+    row<PfcAlarmConfig, &PfcAlarmConfig::hold_ms>("hold_ms", integer(0, 600'000)),
+};
 constexpr std::array<MapKey, 3> kMapKeys{{
     {"dot1p_tc", kTcs, kTcs - 1, true, [](PriorityMaps& m) -> std::span<std::uint8_t> { return m.dot1p_tc; }},
     {"dscp_dot1p", kDscps, kTcs - 1, false,
@@ -283,6 +307,14 @@ template <>
 std::span<const Key<PfcConfig>> keys() {
   return kPfcKeys;
 }
+template <>
+std::span<const Key<WatchdogConfig>> keys() {
+  return kWatchdogKeys;
+}
+template <>
+std::span<const Key<PfcAlarmConfig>> keys() {
+  return kAlarmKeys;
+}
 
 template <>
 std::span<const Key<InofConfig>> keys() {
@@ -323,6 +355,8 @@ std::vector<KeyInfo> known_keys() {
   });
   list_maps(out, "maps.");
   list_queues(out, "queue.TC.");
+  list_keys<WatchdogConfig>(out, "watchdog.");
+  list_keys<PfcAlarmConfig>(out, "pfc_alarm.");
   list_keys<PortConfig>(out, "port.");
   list_keys<InofConfig>(out, "inof.");
   list_keys<InofZoneConfig>(out, "inof.zone.");
@@ -393,11 +427,26 @@ std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue) {
   return std::nullopt;
 }
 
-std::optional<SectionFault> find_fault(const InofHostConfig& host) {
+std::optional<ThresholdFault> find_fault(const InofHostConfig& host) {
   if (host.hook == InofHook::Program && host.program.empty())
-    return SectionFault{"hook", "hook \"program\" needs 'program', the file to run"};
+    return ThresholdFault{"hook", {}, "hook \"program\" needs 'program', the file to run"};
   if (host.hook == InofHook::Nvme && host.nvme.empty())
-    return SectionFault{"nvme", "hook \"nvme\" needs 'nvme', the path of nvme-cli"};
+    return ThresholdFault{"nvme", {}, "hook \"nvme\" needs 'nvme', the path of nvme-cli"};
+  return std::nullopt;
+}
+
+std::optional<ThresholdFault> find_fault(const WatchdogConfig& watchdog) {
+  auto message = pfc::check_watchdog(watchdog);
+  if (!message) return std::nullopt;
+  return ThresholdFault{"poll_ms", "detection_ms", std::move(*message)};
+}
+
+std::optional<ThresholdFault> find_fault(const PfcAlarmConfig& alarm) {
+  using pfc::PfcDirection;
+  if (auto rx = pfc::check_rate_alarm(alarm.of(PfcDirection::Rx)))
+    return ThresholdFault{"rx_clear_fps", "rx_raise_fps", std::move(*rx)};
+  if (auto tx = pfc::check_rate_alarm(alarm.of(PfcDirection::Tx)))
+    return ThresholdFault{"tx_clear_fps", "tx_raise_fps", std::move(*tx)};
   return std::nullopt;
 }
 

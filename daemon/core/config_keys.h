@@ -25,7 +25,7 @@ struct Key {
   bool (*used)(const T&) = nullptr;  // whether the key has a meaning now; nullptr: always
 };
 
-// The rows of Config (its plain keys), of its sections, PortConfig, QueueConfig, EcnConfig and PfcConfig.
+// The rows of Config (its plain keys) and of the tables below it.
 template <class T>
 std::span<const Key<T>> keys();
 template <>
@@ -52,6 +52,10 @@ template <>
 std::span<const Key<InofZoneConfig>> keys();
 template <>
 std::span<const Key<InofAllowConfig>> keys();
+template <>
+std::span<const Key<pfc::WatchdogConfig>> keys();
+template <>
+std::span<const Key<pfc::PfcAlarmConfig>> keys();
 
 // One table of PriorityMaps: `size` entries of 0 to `max`. A list is written in full, the others as
 // { FROM = TO } with only what differs from the default.
@@ -87,12 +91,12 @@ void for_sections(Visit visit) {
 }
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 7> kTopTables{"api",   "lldp", "inof_host", "maps",
-                                                            "queue", "port", "inof"};
+inline constexpr std::array<std::string_view, 9> kTopTables{
+    "api", "lldp", "inof_host", "maps", "queue", "watchdog", "pfc_alarm", "port", "inof"};
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
-inline constexpr std::array<std::string_view, 2> kPortTables{"maps", "queue"};
+inline constexpr std::array<std::string_view, 4> kPortTables{"maps", "queue", "watchdog", "pfc_alarm"};
 inline constexpr std::array<std::string_view, 2> kQueueTables{"ecn", "pfc"};
 
 // A key for documentation: queue.TC.ecn.kmin, and what it may hold.
@@ -110,12 +114,8 @@ struct ThresholdFault {
 };
 std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes);
 std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue);
-
-// A fault between keys of one section: where it shows, and the message.
-struct SectionFault {
-  std::string_view key;
-  std::string message;
-};
-std::optional<SectionFault> find_fault(const InofHostConfig& host);
+std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);
+std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
+std::optional<ThresholdFault> find_fault(const InofHostConfig& host);
 
 }  // namespace lossless

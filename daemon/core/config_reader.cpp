@@ -38,6 +38,22 @@ struct QueueDraft {
 };
 using QueueDrafts = std::array<QueueDraft, kTcs>;
 
+// Settings of a port that have a common default in a table of the same name: what holds so far, and where
+// each value was written.
+template <class T>
+struct Draft {
+  T value;
+  Origins origins;
+  bool faulty = false;
+};
+// What ports begin with.
+struct Defaults {
+  PriorityMaps maps;
+  QueueDrafts queues;
+  Draft<pfc::WatchdogConfig> watchdog;
+  Draft<pfc::PfcAlarmConfig> pfc_alarm;
+};
+
 Position to_position(const toml::source_position& p) { return {p.line, p.column}; }
 
 Origin origin_of(const std::string& path, const toml::source_region& region) {
@@ -106,9 +122,13 @@ class Reader {
   void read_ecn(const toml::node& node, const std::string& path, QueueDraft& draft);
   void read_pfc(const toml::node& node, const std::string& path, QueueDraft& draft);
   void check_schedule(const toml::table& table, const Origins& given, const QueueDraft& draft);
-  void read_ports(const toml::table& root, const PriorityMaps& maps, const QueueDrafts& drafts, Config& out);
-  PortConfig read_port(const toml::table& table, std::size_t number, const PriorityMaps& maps,
-                       QueueDrafts drafts);
+  Defaults read_defaults(const toml::table& root);
+  void read_ports(const toml::table& root, const Defaults& defaults, Config& out);
+  PortConfig read_port(const toml::table& table, std::size_t number, Defaults defaults);
+  template <class T>
+  void read_draft(const toml::table& parent, std::string_view name, const std::string& path, Draft<T>& draft);
+  template <class T>
+  T finish(const Draft<T>& draft, const std::string& port_path);
   void check_name(const PortConfig& port, const Origins& given, const toml::table& table,
                   const std::string& path);
   void read_inof(const toml::table& table, InofConfig& out);
@@ -342,10 +362,29 @@ void Reader::read_pfc(const toml::node& node, const std::string& path, QueueDraf
   draft.pfc_origins.clear();
 }
 
-PortConfig Reader::read_port(const toml::table& table, std::size_t number, const PriorityMaps& maps,
-                             QueueDrafts drafts) {
+template <class T>
+void Reader::read_draft(const toml::table& parent, std::string_view name, const std::string& path,
+                        Draft<T>& draft) {
+  const toml::table* table = table_at(parent, name, path);
+  if (!table) return;
+  const std::size_t errors_before = errors_.size();
+  Origins given;
+  read_keys(*table, join(path, name), {}, draft.value, given);
+  for (const auto& [key, origin] : given) draft.origins[key] = origin;
+  if (errors_.size() > errors_before) draft.faulty = true;
+}
+
+template <class T>
+T Reader::finish(const Draft<T>& draft, const std::string& port_path) {
+  if (draft.faulty) return draft.value;
+  if (const auto fault = find_fault(draft.value))
+    threshold_error(*fault, draft.origins, {}, port_path);
+  return draft.value;
+}
+
+PortConfig Reader::read_port(const toml::table& table, std::size_t number, Defaults defaults) {
   PortConfig port;
-  port.maps = maps;
+  port.maps = defaults.maps;
   // The path names the port before its name was checked, as far as the name is usable.
   const Rule& name_rule = keys<PortConfig>().front().rule;
   const auto* name = table.get_as<std::string>("name");
@@ -356,8 +395,12 @@ PortConfig Reader::read_port(const toml::table& table, std::size_t number, const
   read_keys(table, path, kPortTables, port, given);
   check_name(port, given, table, path);
   if (const toml::table* own = table_at(table, "maps", path)) read_maps(*own, path + ".maps", port.maps);
-  if (const toml::table* own = table_at(table, "queue", path)) read_queues(*own, path + ".queue", drafts);
-  for (unsigned tc = 0; tc < kTcs; ++tc) port.queues[tc] = finish_queue(drafts[tc], path);
+  if (const toml::table* own = table_at(table, "queue", path)) read_queues(*own, path + ".queue", defaults.queues);
+  read_draft(table, "watchdog", path, defaults.watchdog);
+  read_draft(table, "pfc_alarm", path, defaults.pfc_alarm);
+  for (unsigned tc = 0; tc < kTcs; ++tc) port.queues[tc] = finish_queue(defaults.queues[tc], path);
+  port.watchdog = finish(defaults.watchdog, path);
+  port.pfc_alarm = finish(defaults.pfc_alarm, path);
   return port;
 }
 
@@ -378,8 +421,7 @@ void Reader::check_name(const PortConfig& port, const Origins& given, const toml
         "each interface once");
 }
 
-void Reader::read_ports(const toml::table& root, const PriorityMaps& maps, const QueueDrafts& drafts,
-                        Config& out) {
+void Reader::read_ports(const toml::table& root, const Defaults& defaults, Config& out) {
   static const std::string kCount = "1 to " + std::to_string(kMaxPorts) + " ports, each under [[port]]";
   const toml::node* node = root.get("port");
   if (!node) return error({}, "port: the file names none; allowed: " + kCount);
@@ -395,7 +437,7 @@ void Reader::read_ports(const toml::table& root, const PriorityMaps& maps, const
       return fault(at, "is one too many of " + std::to_string(array->size()) + " ports", kCount);
     }
     if (port) {
-      out.ports.push_back(read_port(*port, number, maps, drafts));
+      out.ports.push_back(read_port(*port, number, defaults));
     } else {
       fault(at, "is " + std::string(kind_of(element)), "a table, under [[port]]");
     }
@@ -593,21 +635,29 @@ Config Reader::read(const toml::table& root) {
             "[lldp]");
   }
 
-  PriorityMaps maps = default_maps();
-  if (const toml::table* table = table_at(root, "maps", "")) read_maps(*table, "maps", maps);
-  QueueDrafts drafts;
-  for (unsigned tc = 0; tc < kTcs; ++tc) {
-    drafts[tc].queue = default_queue(tc);
-    // A strict queue that becomes wrr takes the defaults of the others.
-    drafts[tc].queue.group = kDefaultGroup;
-    drafts[tc].queue.weight = kDefaultWeight;
-  }
-  if (const toml::table* table = table_at(root, "queue", "")) read_queues(*table, "queue", drafts);
-  read_ports(root, maps, drafts, config);
+  const Defaults defaults = read_defaults(root);
+  read_ports(root, defaults, config);
   if (config.ports.empty()) {
-    for (const QueueDraft& draft : drafts) check_draft(draft, "port");
+    for (const QueueDraft& draft : defaults.queues) check_draft(draft, "port");
   }
   return config;
+}
+
+Defaults Reader::read_defaults(const toml::table& root) {
+  Defaults defaults;
+  defaults.maps = default_maps();
+  if (const toml::table* table = table_at(root, "maps", "")) read_maps(*table, "maps", defaults.maps);
+  for (unsigned tc = 0; tc < kTcs; ++tc) {
+    QueueDraft& draft = defaults.queues[tc];
+    draft.queue = default_queue(tc);
+    // A strict queue that becomes wrr takes the defaults of the others.
+    draft.queue.group = kDefaultGroup;
+    draft.queue.weight = kDefaultWeight;
+  }
+  if (const toml::table* table = table_at(root, "queue", "")) read_queues(*table, "queue", defaults.queues);
+  read_draft(root, "watchdog", "", defaults.watchdog);
+  read_draft(root, "pfc_alarm", "", defaults.pfc_alarm);
+  return defaults;
 }
 
 ConfigErrors Reader::take_errors() {

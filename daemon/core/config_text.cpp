@@ -64,6 +64,8 @@ class Difference {
     const std::string prefix = "port." + from.name + ".";
     keys_of(prefix, &from, &to);
     maps(prefix + "maps.", from.maps, to.maps);
+    keys_of(prefix + "watchdog.", &from.watchdog, &to.watchdog);
+    keys_of(prefix + "pfc_alarm.", &from.pfc_alarm, &to.pfc_alarm);
     for (unsigned tc = 0; tc < kTcs; ++tc) {
       const std::string queue = prefix + "queue." + std::to_string(tc) + ".";
       const QueueConfig& a = from.queues[tc];
@@ -134,6 +136,8 @@ std::string write_map(const MapKey& key, std::span<const std::uint8_t> values,
 void write_port(std::string& out, const PortConfig& port) {
   out += "\n[[port]]\n";
   write_keys(out, "", port);
+  out.append("watchdog = ").append(inline_table(port.watchdog)).append("\n");
+  out.append("pfc_alarm = ").append(inline_table(port.pfc_alarm)).append("\n");
   out += "  [port.maps]\n";
   const PriorityMaps usual = default_maps();
   for (const MapKey& k : map_keys()) {

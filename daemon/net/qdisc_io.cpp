@@ -260,6 +260,15 @@ Status open_gate(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit
                          "cannot open the gate of TC " + std::to_string(tc));
 }
 
+// The gate's FIFO gets a new one in its place; the kernel drops what the old one holds.
+Status empty_leaf(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes) {
+  Message message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE | NLM_F_EXCL);
+  message.header(tc_header(ifindex, LL_LEAF_HANDLE(tc) | 1U, 0))
+      .text(TCA_KIND, "bfifo")
+      .attr(TCA_OPTIONS, tc_fifo_qopt{.limit = limit_bytes});
+  return netlink.request(message, "cannot empty the queue of TC " + std::to_string(tc));
+}
+
 bool is_gate_event(nlmsghdr* header) {
   if (header->nlmsg_type != RTM_NEWQDISC || header->nlmsg_len < NLMSG_LENGTH(sizeof(tcmsg))) return false;
   const std::uint32_t handle = static_cast<const tcmsg*>(nlmsg_data(header))->tcm_handle;

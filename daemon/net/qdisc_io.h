@@ -49,6 +49,8 @@ Status close_gate(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limi
                   std::uint32_t frame_bytes);
 // Opens it. What waits goes on with the next frame that is sent out of the port, whichever it is.
 Status open_gate(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes);
+// Throws away what waits in the queue of a TC. The gate stays as it is, and so do the counters.
+Status empty_leaf(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes);
 // True for an event about one of our leaves that is there: a gate that opened or closed.
 bool is_gate_event(nlmsghdr* header);
 

@@ -8,35 +8,13 @@ __extension__ using Wide = unsigned __int128;
 
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-constexpr std::uint64_t kMaxRate = 1'000'000'000;
 
 // Exact, also where the rate in whole frames per second would round a threshold away.
 bool above(std::uint64_t frames, std::uint64_t elapsed_ns, std::uint64_t fps) {
   return static_cast<Wide>(frames) * kNsPerSecond > static_cast<Wide>(fps) * elapsed_ns;
 }
 
-std::string out_of_range(const char* name, std::uint64_t value, const char* range) {
-  return std::string("PFC alarm ") + name + " " + std::to_string(value) + " is out of range, must be " +
-         range;
-}
-
 }  // namespace
-
-std::optional<std::string> check_rate_alarm(const RateAlarmConfig& config) {
-  if (config.raise_fps > kMaxRate) {
-    return out_of_range("threshold", config.raise_fps, "0 to 1000000000 frames/s");
-  }
-  if (config.window_ms < 100 || config.window_ms > 60'000) {
-    return out_of_range("window", config.window_ms, "100 to 60000 ms");
-  }
-  if (config.hold_ms > 600'000) return out_of_range("hold time", config.hold_ms, "0 to 600000 ms");
-  if (config.clear_fps > config.raise_fps) {
-    return "PFC alarm clear threshold " + std::to_string(config.clear_fps) +
-           " frames/s is above the raise threshold " + std::to_string(config.raise_fps) +
-           " frames/s: the alarm would be raised and cleared by the same rate, must be at most as high";
-  }
-  return std::nullopt;
-}
 
 std::optional<RateAlarmEvent> RateAlarm::sample(std::uint64_t now_ns, std::uint64_t frames) {
   if (from_ && now_ns <= last_ns_) return std::nullopt;
@@ -92,7 +70,5 @@ std::string alarm_text(std::string_view port, PfcDirection direction, const Rate
          " (" + std::string(to_string(direction)) + "): " + std::to_string(event.rate_fps) +
          " frames/s, threshold " + std::to_string(event.threshold_fps) + " frames/s";
 }
-
-std::string_view to_string(PfcDirection direction) { return direction == PfcDirection::Rx ? "rx" : "tx"; }
 
 }  // namespace lossless::pfc

@@ -8,22 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/pfc/alarm_config.h"
+
 namespace lossless::pfc {
-
-enum class PfcDirection : std::uint8_t { Rx, Tx };
-
-// The alarm is raised after the rate was above `raise_fps` for `hold_ms`, and cleared after it was at or
-// below `clear_fps` for `hold_ms`. In between it stays as it is, so a rate near a threshold doesn't flap.
-struct RateAlarmConfig {
-  std::uint64_t raise_fps = 0;     // frames per second, up to 1,000,000,000; 0: no alarm
-  std::uint64_t clear_fps = 0;     // at most raise_fps
-  std::uint32_t window_ms = 1000;  // 100 to 60000: a rate is measured over at least this long
-  std::uint32_t hold_ms = 2000;    // 0 to 600000; 0: the first measurement decides
-  bool operator==(const RateAlarmConfig&) const = default;
-};
-
-// Message of the first fault; names the values and what is allowed.
-std::optional<std::string> check_rate_alarm(const RateAlarmConfig& config);
 
 struct RateAlarmEvent {
   bool raised = false;  // else cleared
@@ -71,7 +58,5 @@ class RateAlarm {
 
 // "PFC alarm raised on eth0 (rx): 12000 frames/s, threshold 10000 frames/s"
 std::string alarm_text(std::string_view port, PfcDirection direction, const RateAlarmEvent& event);
-
-std::string_view to_string(PfcDirection direction);
 
 }  // namespace lossless::pfc

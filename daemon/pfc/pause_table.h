@@ -32,15 +32,26 @@ struct Action {
 };
 using Actions = std::vector<Action>;
 
+// Our queue's side of a pause, as it is published in the map `pause`.
+struct Gate {
+  Nanos since_ns = 0;             // closed since; 0: open
+  Nanos paused_ns = 0;            // sum of the times it was closed, but for the present one
+  std::uint64_t transitions = 0;  // open -> closed
+  bool operator==(const Gate&) const = default;
+};
+
 class PauseTable {
  public:
-  // Whether the datapath holds the peer of a row (LL_ROW) stopped now.
-  using IsOff = std::function<bool(std::uint32_t row)>;
-  explicit PauseTable(IsOff is_off) : is_off_(std::move(is_off)) {}
+  // What the datapath knows of a row (LL_ROW) now.
+  struct Rows {
+    std::function<bool(std::uint32_t row)> is_off;        // it holds the peer stopped
+    std::function<Nanos(std::uint32_t row)> asked_until;  // the peer wants a pause until then; 0: none
+  };
+  explicit PauseTable(Rows rows) : rows_(std::move(rows)) {}
 
-  // A port is there or changed. A gate that `pauses` (what an earlier daemon left) shows closed is taken
-  // over, and so is a peer that is stopped.
-  void set_port(const PortInfo& port, const std::array<ll_pause, kTcs>& pauses, Nanos now, Actions& out);
+  // A port is there or changed. A gate that `gates` (what an earlier daemon left) shows closed is taken over,
+  // and so is a peer that is stopped. Where PFC came into force the gate does what the peer asks now.
+  void set_port(const PortInfo& port, const std::array<Gate, kTcs>& gates, Nanos now, Actions& out);
   // Opens its gates, as does a port that goes down; a stopped peer is left to its timer.
   void remove_port(std::uint32_t slot, Nanos now, Actions& out);
   // Call after remove_port(), when its actions are done.
@@ -51,14 +62,12 @@ class PauseTable {
   Nanos next_deadline() const;
 
   const PortInfo* port(std::uint32_t slot) const;
-  // Pause state of a row as it is published; rx_frames is not kept here.
-  const ll_pause& pause(std::uint32_t slot, unsigned tc) const {
-    return ports_.at(slot).classes.at(tc).pause;
-  }
+  const Gate& gate(std::uint32_t slot, unsigned tc) const { return ports_.at(slot).classes.at(tc).gate; }
 
  private:
   struct Class {
-    ll_pause pause{};
+    Gate gate;
+    Nanos opens_at = kNever;  // while closed: when to look whether the pause is over
     Nanos refresh_at = kNever;
     Nanos xon_sent = 0;
   };
@@ -71,12 +80,12 @@ class PauseTable {
   void on_xoff(Port& port, const ll_pfc_event& event, Nanos now, Actions& out);
   void on_xon(Port& port, const ll_pfc_event& event, Nanos now, Actions& out);
   static void send(const Port& port, std::uint8_t classes, std::uint16_t quanta, Actions& out);
-  static void close(Port& port, unsigned tc, Nanos since, Actions& out);
+  void obey(Port& port, unsigned tc, Nanos since, Nanos now, Actions& out);
   static void open(Port& port, unsigned tc, Nanos now, Actions& out);
   void open_all(Port& port, Nanos now, Actions& out);
   static void stop_peer(Port& port, unsigned tc, Nanos now, Actions& out);
 
-  IsOff is_off_;
+  Rows rows_;
   std::map<std::uint32_t, Port> ports_;
 };
 

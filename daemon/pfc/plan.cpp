@@ -11,7 +11,6 @@ namespace lossless::pfc {
 namespace {
 
 constexpr unsigned kEthernetHeader = 14 + 2 * 4;  // with two tags
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
 // An eighth of xoff between off and on, but no less than two frames, keeps a peer from being told twice a
 // frame.
 constexpr unsigned kXonShare = 8;
@@ -79,8 +78,9 @@ std::expected<Plan, std::string> plan_pfc(const QueueConfig& queue, const PortFa
   return plan;
 }
 
-ll_pfc make_pfc_row(const std::optional<Plan>& plan, const Mac& mac) {
+ll_pfc make_pfc_row(const Plan* plan, const Mac& mac, std::uint64_t rate_bps) {
   ll_pfc row{};
+  row.quantum_ps = ll_pfc_quantum_ps(rate_bps);
   if (!plan) return row;
   row.xoff = plan->xoff_bytes;
   row.xon = plan->xon_bytes;

@@ -46,7 +46,7 @@ struct Plan {
 // The plan of one queue, whose `pfc` must be there. The error names both values and why they don't fit.
 std::expected<Plan, std::string> plan_pfc(const QueueConfig& queue, const PortFacts& facts);
 
-// Row of the datapath's map; all zero without a plan.
-ll_pfc make_pfc_row(const std::optional<Plan>& plan, const Mac& mac);
+// Row of the datapath's map; without a plan it only tells what a quantum lasts. `rate_bps` > 0.
+ll_pfc make_pfc_row(const Plan* plan, const Mac& mac, std::uint64_t rate_bps);
 
 }  // namespace lossless::pfc

@@ -4,6 +4,12 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstring>
+#include <ctime>
+
+#include "daemon/core/clock.h"
+#include "daemon/net/qdisc_io.h"
+#include "daemon/pfc/escape_io.h"
 
 namespace lossless::pfc {
 namespace {
@@ -11,9 +17,11 @@ namespace {
 constexpr __u64 ll_mmu::* kMmuMembers[] = {&ll_mmu::bytes,      &ll_mmu::peak,  &ll_mmu::egress_peak,
                                            &ll_mmu::over_limit, &ll_mmu::xoff,  &ll_mmu::xoff_ns,
                                            &ll_mmu::tx_xoff,    &ll_mmu::tx_xon};
-constexpr __u64 ll_pause::* kPauseMembers[] = {&ll_pause::since_ns,  &ll_pause::until_ns,
-                                               &ll_pause::paused_ns, &ll_pause::transitions,
-                                               &ll_pause::last_ns,   &ll_pause::rx_frames};
+constexpr __u64 ll_pause::* kPauseMembers[] = {
+    &ll_pause::since_ns,       &ll_pause::paused_ns, &ll_pause::transitions, &ll_pause::until_ns,
+    &ll_pause::asked_since_ns, &ll_pause::asked_ns,  &ll_pause::last_ns,     &ll_pause::rx_frames};
+constexpr __u64 ll_watchdog::* kWatchdogMembers[] = {&ll_watchdog::discard_until_ns,
+                                                     &ll_watchdog::discarded, &ll_watchdog::off};
 
 std::uint64_t waiting(const std::vector<net::QdiscInfo>& qdiscs,
                       const std::map<std::uint32_t, PortInfo>& ports, unsigned tc) {
@@ -25,36 +33,147 @@ std::uint64_t waiting(const std::vector<net::QdiscInfo>& qdiscs,
 
 }  // namespace
 
-Result<std::unique_ptr<PfcService>> PfcService::start(const Maps& maps) {
-  auto mmu = SharedArray<ll_mmu>::map(maps.mmu.fd(), LL_ROWS);
-  if (!mmu) return std::unexpected(mmu.error());
-  auto pause = SharedArray<ll_pause>::map(maps.pause.fd(), LL_ROWS);
-  if (!pause) return std::unexpected(pause.error());
-  std::unique_ptr<PfcService> self(new PfcService(std::move(*mmu), std::move(*pause)));
+Result<std::unique_ptr<PfcService>> PfcService::start(const Maps& maps, net::Netlink& netlink,
+                                                      const std::string& escape_file) {
+  std::unique_ptr<PfcService> self(new PfcService(maps, netlink, escape_file));
+  if (auto mapped = self->map_rows(); !mapped) return std::unexpected(mapped.error());
+  self->escape_ = load_escape(escape_file);
+  if (self->escape_.on()) spdlog::warn("PFC is off on all ports (escape), as before");
+  self->make_watchdogs();
   auto thread = PauseThread::start(maps.pfc_events, self->mmu_, self->pause_);
   if (!thread) return std::unexpected(thread.error());
   self->thread_ = std::move(*thread);
   return self;
 }
 
-void PfcService::set_port(const PortInfo& port) {
-  const auto at = ports_.find(port.slot);
-  if (at != ports_.end() && at->second == port) return;
-  ports_[port.slot] = port;
-  thread_->post(port);
+Status PfcService::map_rows() {
+  auto mmu = SharedArray<ll_mmu>::map(maps_.mmu.fd(), LL_ROWS);
+  if (!mmu) return std::unexpected(mmu.error());
+  auto pause = SharedArray<ll_pause>::map(maps_.pause.fd(), LL_ROWS);
+  if (!pause) return std::unexpected(pause.error());
+  auto watchdog = SharedArray<ll_watchdog>::map(maps_.watchdog.fd(), LL_ROWS);
+  if (!watchdog) return std::unexpected(watchdog.error());
+  mmu_ = std::move(*mmu);
+  pause_ = std::move(*pause);
+  watchdog_ = std::move(*watchdog);
+  return {};
+}
+
+void PfcService::make_watchdogs() {
+  watchdogs_ = std::make_unique<WatchdogService>(
+      WatchdogService::Rows{
+          .pause = pause_, .mmu = mmu_, .watchdog = watchdog_, .frames = maps_.pfc_stats},
+      WatchdogService::Orders{
+          .changed =
+              [this](std::uint32_t slot) {
+                if (auto done = bring_to_force(slot); !done) spdlog::error("{}", done.error());
+              },
+          .empty_queue = [this](std::uint32_t slot, unsigned tc) { empty_queue(slot, tc); },
+          .deadlock =
+              [this](std::uint32_t slot, unsigned tc) {
+                if (const PortInfo* port = this->port(slot); port && deadlock_) deadlock_(port->name, tc);
+              }});
+  watchdogs_->set_escape(escape_.on(), 0);
+}
+
+Status PfcService::set_port(const PortInfo& port) {
+  PortInfo& known = ports_[port.slot];
+  PortInfo wanted = port;
+  wanted.withheld = known.withheld;
+  if (known == wanted) return {};
+  if (!wanted.up) note_down(wanted);
+  known = wanted;
+  TcMask lossless = 0;
+  for (unsigned tc = 0; tc < kTcs; ++tc)
+    if (port.plans[tc]) lossless = static_cast<TcMask>(lossless | (1U << tc));
+  escape_.set_port(port.name, lossless);
+  watchdogs_->set_port(wanted, monotonic_now());
+  return bring_to_force(port.slot);
+}
+
+// The link is down, and with it whatever the peer had asked for.
+void PfcService::note_down(const PortInfo& port) {
+  for (unsigned tc = 0; tc < kTcs; ++tc)
+    for (const auto member : {&ll_pause::until_ns, &ll_pause::asked_since_ns})
+      pause_.at(LL_ROW(port.slot, tc), member).store(0, std::memory_order_relaxed);
+}
+
+// The thread first: it must know a port whose frames the datapath begins to tell it of.
+Status PfcService::bring_to_force(std::uint32_t slot) {
+  const auto at = ports_.find(slot);
+  if (at == ports_.end()) return {};
+  PortInfo& port = at->second;
+  port.withheld = watchdogs_->withheld(slot);
+  if (thread_) thread_->post(port);
+  for (unsigned tc = 0; tc < kTcs; ++tc) {
+    const std::uint32_t key = LL_ROW(slot, tc);
+    const ll_pfc row = make_pfc_row(port.in_force(tc), port.mac, port.rate_bps);
+    const auto before = written_.find(key);
+    if (before != written_.end() && std::memcmp(&before->second, &row, sizeof row) == 0) continue;
+    if (auto ok = maps_.pfc.set(key, row); !ok) return ok;
+    written_[key] = row;
+  }
+  return {};
+}
+
+void PfcService::empty_queue(std::uint32_t slot, unsigned tc) {
+  const PortInfo* info = port(slot);
+  if (!info) return;
+  if (auto done = net::empty_leaf(netlink_, info->ifindex, tc, info->limits[tc]); !done)
+    spdlog::error("port {}: {}", info->name, done.error());
 }
 
 void PfcService::remove_port(std::uint32_t slot) {
-  if (ports_.erase(slot)) thread_->post(PauseThread::RemovePort{slot});
+  const auto at = ports_.find(slot);
+  if (at == ports_.end()) return;
+  thread_->post(PauseThread::RemovePort{slot});
+  watchdogs_->remove_port(slot);
+  escape_.remove_port(at->second.name);
+  ports_.erase(at);
 }
 
 void PfcService::clear_port(std::uint32_t slot) {
   for (unsigned tc = 0; tc < kTcs; ++tc) {
-    for (const auto member : kMmuMembers)
-      mmu_.at(LL_ROW(slot, tc), member).store(0, std::memory_order_relaxed);
-    for (const auto member : kPauseMembers)
-      pause_.at(LL_ROW(slot, tc), member).store(0, std::memory_order_relaxed);
+    const std::uint32_t row = LL_ROW(slot, tc);
+    for (const auto member : kMmuMembers) mmu_.at(row, member).store(0, std::memory_order_relaxed);
+    for (const auto member : kPauseMembers) pause_.at(row, member).store(0, std::memory_order_relaxed);
+    for (const auto member : kWatchdogMembers)
+      watchdog_.at(row, member).store(0, std::memory_order_relaxed);
+    written_.erase(row);
+    (void)maps_.pfc.set(row, {});
   }
+}
+
+Nanos PfcService::watch(Nanos now) {
+  return watchdogs_->poll(now, [this] { return net::list_qdiscs(netlink_); });
+}
+
+Status PfcService::recover(const std::string& port, std::uint32_t slot, unsigned tc, Nanos now) {
+  if (watchdogs_->recover(slot, tc, now)) return {};
+  return fail("the watchdog withholds nothing from TC " + std::to_string(tc) + " of port " + port);
+}
+
+Status PfcService::set_escape(bool on, Nanos now) {
+  if (on == escape_.on()) return {};
+  Escape wanted = escape_;
+  if (on) {
+    std::map<std::string, TcMask> ports;
+    for (const auto& [slot, info] : ports_) {
+      unsigned mask = 0;
+      for (unsigned tc = 0; tc < kTcs; ++tc)
+        if (info.plans[tc]) mask |= 1U << tc;
+      ports[info.name] = static_cast<TcMask>(mask);
+    }
+    wanted.turn_on(ports, static_cast<std::uint64_t>(std::time(nullptr)));
+  } else {
+    wanted.turn_off();
+  }
+  // What cannot be kept over a restart is not done.
+  if (auto saved = save_escape(escape_file_, wanted); !saved) return saved;
+  escape_ = std::move(wanted);
+  spdlog::warn("PFC is {} by command (escape)", on ? "off on all ports" : "back on all ports");
+  watchdogs_->set_escape(on, now);
+  return {};
 }
 
 const PortInfo* PfcService::port(std::uint32_t slot) const {
@@ -62,7 +181,7 @@ const PortInfo* PfcService::port(std::uint32_t slot) const {
   return at == ports_.end() ? nullptr : &at->second;
 }
 
-void PfcService::heal(const std::function<Result<std::vector<net::QdiscInfo>>()>& qdiscs) {
+void PfcService::heal() {
   std::map<std::uint32_t, std::uint64_t> now;
   std::vector<std::uint32_t> still;
   for (const auto& [slot, port] : ports_) {
@@ -77,7 +196,7 @@ void PfcService::heal(const std::function<Result<std::vector<net::QdiscInfo>>()>
   }
   standing_ = std::move(now);
   if (still.empty()) return;
-  const auto list = qdiscs();
+  const auto list = net::list_qdiscs(netlink_);
   if (!list) return spdlog::error("{}", list.error());
   for (const std::uint32_t row : still) {
     if (waiting(*list, ports_, row % kTcs) > 0) continue;

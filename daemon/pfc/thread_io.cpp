@@ -17,6 +17,7 @@
 #include <ctime>
 
 #include "bpf/stages/pfc.h"
+#include "daemon/core/clock.h"
 #include "daemon/net/qdisc_io.h"
 
 namespace lossless::pfc {
@@ -25,12 +26,6 @@ namespace {
 constexpr int kPriority = 50;  // SCHED_FIFO: above ordinary work, below the kernel's own threads
 constexpr Nanos kSecondNs = 1'000'000'000;
 
-Nanos monotonic_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<Nanos>(now.tv_sec) * kSecondNs + static_cast<Nanos>(now.tv_nsec);
-}
-
 }  // namespace
 
 PauseThread::PauseThread(const SharedArray<ll_mmu>& mmu, const SharedArray<ll_pause>& pause,
@@ -38,7 +33,8 @@ PauseThread::PauseThread(const SharedArray<ll_mmu>& mmu, const SharedArray<ll_pa
     : mmu_(mmu),
       pause_(pause),
       netlink_(std::move(netlink)),
-      table_([this](std::uint32_t row) { return mmu_.get(row, &ll_mmu::xoff) != 0; }),
+      table_({.is_off = [this](std::uint32_t row) { return mmu_.get(row, &ll_mmu::xoff) != 0; },
+              .asked_until = [this](std::uint32_t row) { return pause_.get(row, &ll_pause::until_ns); }}),
       ring_(nullptr, ring_buffer__free) {}
 
 Result<std::unique_ptr<PauseThread>> PauseThread::start(int pfc_events, const SharedArray<ll_mmu>& mmu,
@@ -123,17 +119,14 @@ bool PauseThread::take_orders() {
   for (const Order& order : orders) {
     if (std::holds_alternative<Stop>(order)) return false;
     if (const auto* port = std::get_if<PortInfo>(&order)) {
-      std::array<ll_pause, kTcs> pauses{};
+      std::array<Gate, kTcs> gates{};
       for (unsigned tc = 0; tc < kTcs; ++tc) {
         const std::uint32_t row = LL_ROW(port->slot, tc);
-        pauses[tc] = {.since_ns = pause_.get(row, &ll_pause::since_ns),
-                      .until_ns = pause_.get(row, &ll_pause::until_ns),
-                      .paused_ns = pause_.get(row, &ll_pause::paused_ns),
-                      .transitions = pause_.get(row, &ll_pause::transitions),
-                      .last_ns = pause_.get(row, &ll_pause::last_ns),
-                      .rx_frames = 0};
+        gates[tc] = {.since_ns = pause_.get(row, &ll_pause::since_ns),
+                     .paused_ns = pause_.get(row, &ll_pause::paused_ns),
+                     .transitions = pause_.get(row, &ll_pause::transitions)};
       }
-      table_.set_port(*port, pauses, monotonic_now(), actions_);
+      table_.set_port(*port, gates, monotonic_now(), actions_);
       carry_out();
     } else if (const auto* removed = std::get_if<RemovePort>(&order)) {
       table_.remove_port(removed->slot, monotonic_now(), actions_);
@@ -152,9 +145,6 @@ int PauseThread::on_record(void* self, void* data, std::size_t size) {
   thread->table_.on_event(event, monotonic_now(), thread->actions_);
   thread->carry_out();
   thread->closing_since_ = 0;
-  if (event.kind == LL_EVENT_RX && thread->table_.port(event.slot))
-    for (unsigned tc = 0; tc < kTcs; ++tc)
-      if (event.classes & (1U << tc)) thread->publish(event.slot, tc);
   return 0;
 }
 
@@ -214,10 +204,10 @@ void PauseThread::send_frame(const PortInfo& port, const Action& action) {
 
 void PauseThread::publish(std::uint32_t slot, unsigned tc) {
   const std::uint32_t row = LL_ROW(slot, tc);
-  const ll_pause& pause = table_.pause(slot, tc);
-  for (const auto member : {&ll_pause::since_ns, &ll_pause::until_ns, &ll_pause::paused_ns,
-                            &ll_pause::transitions, &ll_pause::last_ns})
-    pause_.at(row, member).store(pause.*member, std::memory_order_relaxed);
+  const Gate& gate = table_.gate(slot, tc);
+  pause_.at(row, &ll_pause::since_ns).store(gate.since_ns, std::memory_order_relaxed);
+  pause_.at(row, &ll_pause::paused_ns).store(gate.paused_ns, std::memory_order_relaxed);
+  pause_.at(row, &ll_pause::transitions).store(gate.transitions, std::memory_order_relaxed);
 }
 
 void PauseThread::set_timer() {

@@ -78,7 +78,6 @@ std::uint32_t PortService::choose_slot(unsigned ifindex) {
     maps().ecn_stats.clear(LL_ROW(slot, tc));
     maps().class_stats.clear(LL_ROW(slot, tc));
     (void)maps().ewma.set(LL_ROW(slot, tc), {});
-    (void)maps().pfc.set(LL_ROW(slot, tc), {});
   }
   maps().pfc_stats.clear(slot);
   maps().zone_stats.clear(slot);
@@ -189,7 +188,7 @@ Status PortService::take_over(Port& port, const std::vector<net::QdiscInfo>& qdi
     port.tree = tree;
   }
   if (auto ok = write_rows(port); !ok) return ok;
-  if (auto ok = write_pfc(port, *info); !ok) return ok;
+  if (auto ok = pfc_.set_port(*info); !ok) return ok;
   if (port.state == PortState::Attached && datapath_.is_attached(ifindex)) return {};
   return datapath_.attach(ifindex);
 }
@@ -212,6 +211,9 @@ Status PortService::write_rows(Port& port) {
 
 Result<pfc::PortInfo> PortService::plan_pfc(const Port& port) const {
   pfc::PortInfo info;
+  info.name = port.config.name;
+  info.watchdog = port.config.watchdog;
+  info.alarm = port.config.pfc_alarm;
   info.slot = port.slot;
   info.ifindex = port.link.ifindex;
   info.up = port.link.up;
@@ -231,18 +233,6 @@ Result<pfc::PortInfo> PortService::plan_pfc(const Port& port) const {
     info.plans[tc] = *plan;
   }
   return info;
-}
-
-// The thread first: it must know a port whose frames the datapath begins to tell it of.
-Status PortService::write_pfc(Port& port, const pfc::PortInfo& info) {
-  pfc_.set_port(info);
-  for (unsigned tc = 0; tc < kTcs; ++tc) {
-    const ll_pfc row = pfc::make_pfc_row(info.plans[tc], info.mac);
-    if (same(port.pfc[tc], row)) continue;
-    if (auto ok = maps().pfc.set(LL_ROW(port.slot, tc), row); !ok) return ok;
-    port.pfc[tc] = row;
-  }
-  return {};
 }
 
 // The interface is gone: its links are dead and its tree went with it.

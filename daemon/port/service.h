@@ -33,7 +33,6 @@ struct Port {
   std::optional<QueueTree> tree;
   std::optional<ll_port> row;
   std::array<std::optional<ll_wred>, kTcs> wred;
-  std::array<std::optional<ll_pfc>, kTcs> pfc;
 };
 
 class PortService {
@@ -73,7 +72,6 @@ class PortService {
   Status take_over(Port& port, const std::vector<net::QdiscInfo>& qdiscs);
   Status write_rows(Port& port);
   Result<pfc::PortInfo> plan_pfc(const Port& port) const;
-  Status write_pfc(Port& port, const pfc::PortInfo& info);
   void forget_interface(Port& port);
   Status give_back(Port& port);
   Status drop_strangers(const std::vector<net::Link>& links);

@@ -36,15 +36,15 @@ class PauseTableTest : public testing::Test {
     info.limits[kTc] = 1'000'000;
     return info;
   }
-  // A frame that names `classes`, all with `quanta`.
-  static ll_pfc_event rx(std::uint8_t classes, std::uint16_t quanta, Nanos at) {
+  // A frame that names `classes`, all with `quanta`, as the datapath notes and tells it.
+  ll_pfc_event rx(std::uint8_t classes, std::uint16_t quanta, Nanos at) {
     ll_pfc_event e{};
     e.ns = at;
     e.slot = kSlot;
     e.kind = LL_EVENT_RX;
     e.classes = classes;
     for (unsigned tc = 0; tc < kTcs; ++tc)
-      if (classes >> tc & 1) e.time[tc] = quanta;
+      if (classes >> tc & 1) ll_pause_ask(&rows_[tc], at, ll_pfc_time_ns(quanta, kRate));
     return e;
   }
   static ll_pfc_event level(std::uint8_t kind, Nanos at, bool sent = true) {
@@ -76,7 +76,10 @@ class PauseTableTest : public testing::Test {
   static Action xon() { return frame(1U << kTc, 0); }
 
   std::set<std::uint32_t> off_;
-  PauseTable table_{[this](std::uint32_t row) { return off_.contains(row); }};
+  std::array<ll_pause, kTcs> rows_{};
+  PauseTable table_{
+      {.is_off = [this](std::uint32_t row) { return off_.contains(row); },
+       .asked_until = [this](std::uint32_t row) { return Nanos{rows_[row - LL_ROW(kSlot, 0)].until_ns}; }}};
   Actions out_;
 };
 
@@ -86,8 +89,30 @@ TEST_F(PauseTableTest, AFrameClosesTheGateUntilItsTimeIsOver) {
   EXPECT_EQ(timer(kStart + 511'999), Actions{});
   EXPECT_EQ(timer(kStart + 512'000), (Actions{open_gate(), kick()}));
   EXPECT_EQ(table_.next_deadline(), kNever);
-  EXPECT_EQ(table_.pause(kSlot, kTc).paused_ns, 512'000U);
-  EXPECT_EQ(table_.pause(kSlot, kTc).transitions, 1U);
+  EXPECT_EQ(table_.gate(kSlot, kTc).paused_ns, 512'000U);
+  EXPECT_EQ(table_.gate(kSlot, kTc).transitions, 1U);
+}
+
+// The datapath tells nothing of frames that only prolong a pause.
+TEST_F(PauseTableTest, AProlongedPauseIsFoundWhenTheOldOneIsOver) {
+  event(rx(1U << kTc, 1000, kStart), kStart);
+  (void)rx(1U << kTc, 1000, kStart + 300'000);
+  EXPECT_EQ(timer(kStart + 512'000), Actions{});
+  EXPECT_EQ(table_.next_deadline(), kStart + 812'000);
+  EXPECT_EQ(timer(kStart + 812'000), (Actions{open_gate(), kick()}));
+}
+
+TEST_F(PauseTableTest, PfcThatIsWithheldOpensTheGateAndComesBackIntoThePause) {
+  event(rx(1U << kTc, 0xffff, kStart), kStart);
+  PortInfo off = port();
+  off.withheld = 1U << kTc;
+  Actions out;
+  table_.set_port(off, {}, kStart + 1000, out);
+  EXPECT_EQ(out, (Actions{open_gate(), kick()}));
+  EXPECT_EQ(event(rx(1U << kTc, 0xffff, kStart + 2000), kStart + 2000), Actions{});
+  out.clear();
+  table_.set_port(port(), {}, kStart + 3000, out);
+  EXPECT_EQ(out, Actions{close_gate()});
 }
 
 TEST_F(PauseTableTest, TimeZeroOpensAtOnce) {
@@ -102,7 +127,7 @@ TEST_F(PauseTableTest, AClosedGateIsNotClosedAgain) {
     EXPECT_EQ(event(rx(1U << kTc, 0xffff, t), t), Actions{});
     EXPECT_EQ(timer(t), Actions{});
   }
-  EXPECT_EQ(table_.pause(kSlot, kTc).transitions, 1U);
+  EXPECT_EQ(table_.gate(kSlot, kTc).transitions, 1U);
 }
 
 TEST_F(PauseTableTest, ClassesWithoutPfcAreLeftAlone) {
@@ -121,7 +146,7 @@ TEST_F(PauseTableTest, PortDownInMidPauseOpensTheGate) {
   Actions out;
   table_.set_port(down, {}, kStart + 1000, out);
   EXPECT_EQ(out, Actions{open_gate()});
-  EXPECT_EQ(table_.pause(kSlot, kTc).since_ns, 0U);
+  EXPECT_EQ(table_.gate(kSlot, kTc).since_ns, 0U);
   EXPECT_EQ(event(rx(1U << kTc, 0xffff, kStart + 2000), kStart + 2000), Actions{})
       << "a late event of a dead port";
 }
@@ -145,21 +170,21 @@ TEST_F(PauseTableTest, APortThatGoesOpensItsGates) {
 }
 
 TEST_F(PauseTableTest, AGateLeftClosedByAnEarlierDaemonIsTakenOver) {
-  PauseTable next([](std::uint32_t) { return false; });
-  std::array<ll_pause, kTcs> rows{};
-  rows[kTc].since_ns = kStart;
-  rows[kTc].until_ns = kStart + 5'000'000;
-  rows[kTc].transitions = 9;
+  PauseTable next({.is_off = [](std::uint32_t) { return false; },
+                   .asked_until = [](std::uint32_t) { return kStart + 5'000'000; }});
+  std::array<Gate, kTcs> rows{};
+  rows[kTc] = {.since_ns = kStart, .paused_ns = 0, .transitions = 9};
   Actions out;
   next.set_port(port(), rows, kStart + 1'000'000, out);
   EXPECT_EQ(out, Actions{});
   next.on_timer(kStart + 5'000'000, out);
   EXPECT_EQ(out, (Actions{open_gate(), kick()}));
-  EXPECT_EQ(next.pause(kSlot, kTc).transitions, 9U);
+  EXPECT_EQ(next.gate(kSlot, kTc).transitions, 9U);
 }
 
 TEST_F(PauseTableTest, AStoppedPeerIsTakenOver) {
-  PauseTable next([](std::uint32_t) { return true; });
+  PauseTable next(
+      {.is_off = [](std::uint32_t) { return true; }, .asked_until = [](std::uint32_t) { return Nanos{0}; }});
   Actions out;
   next.set_port(port(), {}, kStart, out);
   EXPECT_EQ(out, Actions{xoff()});
@@ -267,10 +292,10 @@ TEST(PfcPlan, EcnBeginsBeforePfc) {
 }
 
 TEST(PfcPlan, RowOfNoPlanIsOff) {
-  EXPECT_EQ(make_pfc_row(std::nullopt, {}).on, 0);
+  EXPECT_EQ(make_pfc_row(nullptr, {}, kRate).on, 0);
   const auto plan =
       plan_pfc(lossless_queue(1'000'000), {.rate_bps = kRate, .mtu = 1500, .ports = 2, .mac = {}});
-  const ll_pfc row = make_pfc_row(*plan, {2, 0, 0, 0, 0, 9});
+  const ll_pfc row = make_pfc_row(&*plan, {2, 0, 0, 0, 0, 9}, kRate);
   EXPECT_EQ(row.on, 1);
   EXPECT_EQ(row.limit, 1'000'000U);
   EXPECT_EQ(row.mac[5], 9);

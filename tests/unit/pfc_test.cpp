@@ -144,4 +144,26 @@ RC_GTEST_PROP(Pfc, QuantaLastAtLeastTheTimeOrAreTheMost, ()) {
   RC_ASSERT(quanta == 0xffff || ll_pfc_time_ns(quanta, mbit * 1'000'000) + 1000 >= ns);
 }
 
+TEST(PfcAsked, TheSumOfWhatThePeerAsksForGrowsAsItRuns) {
+  ll_pause row{};
+  ll_pause_ask(&row, 1000, 500);
+  EXPECT_EQ(ll_pause_asked(&row, 1200), 200U);
+  ll_pause_ask(&row, 1400, 500);  // prolonged before it was over: one pause
+  EXPECT_EQ(ll_pause_asked(&row, 1800), 800U);
+  EXPECT_EQ(ll_pause_asked(&row, 5000), 900U) << "it ran out";
+  ll_pause_ask(&row, 6000, 100);
+  EXPECT_EQ(ll_pause_asked(&row, 6050), 950U);
+  ll_pause_ask(&row, 6060, 0);
+  EXPECT_EQ(ll_pause_asked(&row, 7000), 960U) << "let go";
+  EXPECT_EQ(row.until_ns, 0U);
+  ll_pause_ask(&row, 8000, 0);
+  EXPECT_EQ(ll_pause_asked(&row, 9000), 960U);
+}
+
+TEST(PfcAsked, AQuantumLasts512BitTimes) {
+  EXPECT_EQ(ll_pfc_quantum_ps(100'000'000), 5'120'000U);
+  EXPECT_EQ(ll_pfc_quantum_ps(400'000'000'000), 1280U);
+  EXPECT_EQ(0xffffU * ll_pfc_quantum_ps(1'000'000'000) / 1000, ll_pfc_time_ns(0xffff, 1'000'000'000));
+}
+
 }  // namespace
