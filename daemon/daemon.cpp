@@ -116,6 +116,8 @@ Status Daemon::start() {
   lldp_ = std::make_unique<lldp::LldpService>(loop_, *netlink_);
   inof_host_ = std::make_unique<inof::HostService>(loop_, *netlink_);
   inof_switch_ = std::make_unique<inof::SwitchService>(loop_, *ports_, lldp_->agent(), wanted_.instance);
+  pfc_->on_deadlock(
+      [this](const std::string& port, unsigned tc, bool on) { inof_switch_->pfc_deadlock(port, tc, on); });
   context_ = std::make_unique<api::Context>(api::Context{.ports = *ports_,
                                                          .pfc = *pfc_,
                                                          .config_file = config_file_,

@@ -38,8 +38,8 @@ class PfcService final : public PortSink {
   const Escape& escape() const { return escape_; }
   // The daemon ends: whatever drops packets stops.
   void stop(Nanos now) { watchdogs_->stop(now); }
-  // Called for each deadlock found.
-  void on_deadlock(std::function<void(const std::string& port, unsigned tc)> listener) {
+  // Called for each deadlock found (on), and when it is over.
+  void on_deadlock(std::function<void(const std::string& port, unsigned tc, bool on)> listener) {
     deadlock_ = std::move(listener);
   }
   // Highest levels start from now. `slot` of the port.
@@ -69,7 +69,7 @@ class PfcService final : public PortSink {
   SharedArray<ll_pause> pause_;
   SharedArray<ll_watchdog> watchdog_;
   Escape escape_;
-  std::function<void(const std::string&, unsigned)> deadlock_;
+  std::function<void(const std::string&, unsigned, bool)> deadlock_;
   std::map<std::uint32_t, PortInfo> ports_;
   std::map<std::uint32_t, ll_pfc> written_;  // rows as the datapath has them
   std::map<std::uint32_t, std::uint64_t> standing_;  // rows that held something at the last look
