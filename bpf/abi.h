@@ -63,7 +63,9 @@ struct ll_port {
 	__u8 trust;   /* enum ll_trust */
 	__u8 port_tc; /* TC of a packet that carries nothing to trust */
 	__u8 remark;  /* 1: dscp_new differs from the identity somewhere */
+	__u8 group;   /* port group, LL_HOOK_NO_GROUP: none (stages/hook_flow.h) */
 	__u8 guard;   /* LL_GUARD_*: what storage traffic that comes in here must keep to; 0: nothing */
+	__u8 reserved[3];
 	__u8 dot1p_tc[LL_TCS];   /* PCP -> TC */
 	__u8 dscp_tc[LL_DSCPS];  /* DSCP -> TC, through dscp->dscp, dscp->dot1p and dot1p->TC */
 	__u8 dscp_new[LL_DSCPS]; /* DSCP -> DSCP written into the packet (trust dscp only) */
@@ -158,7 +160,8 @@ struct ll_mmu {
 	__u64 tx_xon;      /* PFC frames sent that let it go on */
 };
 
-/* Map `pfc`: thresholds of one (port, TC); all but `quantum_ps` are zero while PFC is off. User space writes. */
+/* Map `pfc`: thresholds of one (port, TC); all but `quantum_ps` are zero while PFC is off. User space writes.
+ */
 struct ll_pfc {
 	__u64 xoff;       /* bytes of the ingress view: above, the peer is stopped */
 	__u64 xon;        /* below or at: it may go on */
@@ -190,10 +193,11 @@ struct ll_pause {
 
 /* Map `watchdog`, row per (port, TC): what the deadlock watchdog has in force. In user space's memory too. */
 struct ll_watchdog {
-	__u64 discard_until_ns; /* packets for this TC's queue are dropped until then; 0: they are not. The daemon
-				   moves it on, so that nothing is dropped for long with nobody watching */
+	__u64 discard_until_ns; /* packets for this TC's queue are dropped until then; 0: they are not. The
+				   daemon moves it on, so that nothing is dropped for long with nobody
+				   watching */
 	__u64 discarded;        /* packets dropped by it, those that waited in the queue included */
-	__u64 off;              /* PFC is off: enum ll_pfc_off. Kept for the next daemon; the `pfc` row decides */
+	__u64 off; /* PFC is off: enum ll_pfc_off. Kept for the next daemon; the `pfc` row decides */
 };
 enum ll_pfc_off {
 	LL_PFC_NOT_OFF = 0,
@@ -231,10 +235,10 @@ enum ll_pfc_event_kind {
 struct ll_pfc_event {
 	__u64 ns; /* CLOCK_MONOTONIC */
 	__u32 slot;
-	__u8 kind;          /* enum ll_pfc_event_kind */
-	__u8 tc;            /* XOFF, XON */
-	__u8 classes;       /* RX: TCs whose gates are to be looked at */
-	__u8 sent;          /* XOFF */
+	__u8 kind;    /* enum ll_pfc_event_kind */
+	__u8 tc;      /* XOFF, XON */
+	__u8 classes; /* RX: TCs whose gates are to be looked at */
+	__u8 sent;    /* XOFF */
 };
 
 /* Map `pfc_latency`, per CPU, one row: from the packet that crosses xoff to the frame's start on the wire. */
@@ -314,7 +318,7 @@ struct ll_meta {
 #define _Static_assert static_assert
 #endif
 LL_SIZE_IS(ll_index, 8);
-LL_SIZE_IS(ll_port, 144);
+LL_SIZE_IS(ll_port, 148);
 LL_SIZE_IS(ll_wred, 20);
 LL_SIZE_IS(ll_ewma, 16);
 LL_SIZE_IS(ll_ecn_stats, 96);

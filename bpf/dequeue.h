@@ -16,6 +16,7 @@
 #include "maps.h"
 #include "skb.h"
 #include "mmu.h"
+#include "stages/classify.h"
 
 /*
  * LL_CB_COOKIE, LL_CB_ROW and LL_CB_BYTES of a packet. Its bytes are an array of characters for the type
@@ -91,15 +92,20 @@ int BPF_PROG(ll_left_queue, const struct sk_buff *skb, const struct net_device *
 	(bpf_core_enum_value_exists(enum skb_drop_reason, name) &&                                           \
 	 (reason) == bpf_core_enum_value(enum skb_drop_reason, name))
 
-/* A queue that the watchdog had emptied: the kernel gives no reason for that. */
+/*
+ * A queue that the watchdog had emptied: the kernel gives no reason for that. Whose queue, the priority says: a
+ * hook flow is in another TC's than the one it was counted for.
+ */
 static __always_inline int was_discarded(const struct sk_buff *skb)
 {
 	struct ll_port *port;
+	__u32 tc;
 
 	if (!is_ours(skb, skb->dev) || remembered(skb)->backlog == LL_CB_ROW_CARRIER)
 		return 0;
 	port = ll_find_port((__u32)skb->dev->ifindex);
-	return port && ll_discards(LL_ROW(port->slot, remembered(skb)->backlog % LL_TCS), 1);
+	tc = ll_tc_of_priority(skb->priority);
+	return port && tc < LL_TCS && ll_discards(LL_ROW(port->slot, tc), 1);
 }
 
 SEC("tp_btf/kfree_skb")

@@ -59,6 +59,7 @@ struct qdisc_skb_cb {
 struct sk_buff {
 	struct net_device *dev;
 	unsigned int len;
+	__u32 priority;
 	char cb[48];
 } LL_CORE;
 

@@ -7,6 +7,7 @@
 #define LOSSLESS_MAPS_H
 
 #include "abi.h"
+#include "stages/hook_flow.h"
 
 #ifndef LL_MAP
 #define LL_MAP extern
@@ -128,6 +129,29 @@ LL_MAP struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 18);
 } pfc_events SEC(".maps");
+
+/* Key: port group. User space writes. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_HOOK_GROUPS);
+	__type(key, __u32);
+	__type(value, struct ll_hook);
+} hooks SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_hook_stats);
+} hook_stats SEC(".maps");
+
+/* The flow that was seen longest ago makes room for a new one. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LL_HOOK_FLOWS);
+	__type(key, struct ll_hook_key);
+	__type(value, struct ll_hook_flow);
+} hook_flows SEC(".maps");
 
 LL_MAP struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

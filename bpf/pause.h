@@ -17,7 +17,8 @@ struct ll_asked {
 
 /*
  * Notes what the frame asks of each TC that it names. The daemon is told only where a gate has to move: it
- * finds a pause that was prolonged meanwhile when the old one is over, and a flood of frames does not wake it.
+ * finds a pause that was prolonged meanwhile when the old one is over, and a flood of frames does not wake
+ * it.
  */
 static __always_inline struct ll_asked ll_note_pause(__u32 slot, const struct ll_pause_frame *f, __u64 now)
 {

@@ -7,6 +7,7 @@
 #include "kernel.h"
 #include "maps.h"
 #include "skb.h"
+#include "hook.h"
 #include "mmu.h"
 #include "dequeue.h"
 #include "stages/classify.h"
@@ -100,7 +101,7 @@ int ll_port_egress(struct __sk_buff *skb)
 {
 	struct ll_port *port = ll_find_port(skb->ifindex);
 	struct ll_headers h;
-	__u32 tc;
+	__u32 tc, queue_tc;
 
 	if (!port)
 		return LL_TCX_NEXT;
@@ -117,10 +118,13 @@ int ll_port_egress(struct __sk_buff *skb)
 	}
 	ll_parse_skb(skb, &h);
 	tc = egress_tc(skb, port, &h);
-	if (LL_UNLIKELY(ll_discards(LL_ROW(port->slot, tc), ll_segments(skb))))
+	queue_tc = ll_hook_tc(skb, port, &h, tc);
+	if (LL_UNLIKELY(ll_discards(LL_ROW(port->slot, queue_tc), ll_segments(skb))))
 		return LL_TCX_DROP;
-	if (mark(skb, LL_ROW(port->slot, tc), tc, &h) == LL_TCX_DROP)
+	if (mark(skb, LL_ROW(port->slot, queue_tc), queue_tc, &h) == LL_TCX_DROP)
 		return LL_TCX_DROP;
+	/* By the TC it arrived in, whatever queue it is in: that is the one in which its peer can be stopped.
+	 */
 	ll_mmu_enter(skb, tc);
 	return LL_TCX_NEXT;
 }

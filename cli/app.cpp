@@ -66,7 +66,7 @@ std::expected<void, Failure> check_words(const CLI::App& root, const std::vector
                                      did_you_mean(*at.unknown, {names.begin(), names.end()}),
                                      full_name(*at.command), joined(names)));
   }
-  if (!names.empty() && at.pending == nullptr && !asks_for_help(args)) {
+  if (needs_command(*at.command) && at.pending == nullptr && !asks_for_help(args)) {
     return usage_failure(fmt::format("{}: which command? {}", full_name(*at.command), joined(names)));
   }
   return {};

@@ -18,6 +18,7 @@ void add_show_ports(CLI::App& show, Action& action);
 void add_show_queues(CLI::App& show, Action& action);
 void add_show_ecn(CLI::App& show, Action& action);
 void add_show_pfc(CLI::App& show, Action& action);
+void add_show_hook_flows(CLI::App& pfc, Action& action);
 void add_show_pfc_watchdog(CLI::App& show, Action& action);
 void add_show_buffer(CLI::App& show, Action& action);
 void add_show_packet_drop(CLI::App& show, Action& action);
@@ -28,7 +29,7 @@ void add_show_inof_host(CLI::App& show, Action& action);
 void add_show_lldp(CLI::App& show, Action& action);
 void add_show_priority_map(CLI::App& show, Action& action);
 void add_show_system(CLI::App& show, Action& action);  // capabilities, version
-void add_pfc(CLI::App& root, Action& action);  // escape, recover
+void add_pfc(CLI::App& root, Action& action);          // escape, recover
 void add_clear(CLI::App& root, Action& action);
 void add_set(CLI::App& root, Action& action);
 void add_config(CLI::App& root, Action& action);
@@ -44,6 +45,7 @@ std::string queue_rates_text(const v1::ListQueuesReply* before, const v1::ListQu
                              double seconds, const Style& style);
 std::string ecn_text(const v1::ListEcnReply& reply, const Style& style);
 std::string pfc_text(const v1::ListPfcReply& reply, const Style& style);
+std::string hook_flows_text(const v1::ListHookFlowsReply& reply, const Style& style);
 std::string pfc_watchdogs_text(const v1::ListPfcWatchdogsReply& reply, const Style& style);
 std::string buffer_text(const v1::ListBufferReply& reply, const Style& style);
 std::string packet_drops_text(const v1::ListPacketDropsReply& reply, const Style& style);

@@ -115,8 +115,12 @@ std::vector<Candidate> all_candidates(const Walk& at, const std::string& current
     return values;
   }
   if (!at.only_positionals && current.starts_with('-')) return options(at.command);
-  auto below = commands(*at.command);
-  return below.empty() ? arguments(at, current, names) : below;
+  auto out = commands(*at.command);
+  if (needs_command(*at.command)) return out;
+  if (!at.positionals.empty()) out.clear();
+  const auto words = arguments(at, current, names);
+  out.insert(out.end(), words.begin(), words.end());
+  return out;
 }
 
 std::vector<std::string> port_names(Environment env, const std::string& instance, const std::string& socket) {

@@ -72,24 +72,29 @@ std::string history_part(const v1::ListPfcWatchdogsReply& reply, const Style& st
 std::string escape_line(const v1::ListPfcWatchdogsReply& reply) {
   if (!reply.escape()) return "escape: off\n";
   const auto since = static_cast<std::time_t>(reply.escape_since_s());
-  return fmt::format("escape: ON since {:%Y-%m-%d %H:%M:%S}, PFC is off on all ports\n", fmt::localtime(since));
+  return fmt::format("escape: ON since {:%Y-%m-%d %H:%M:%S}, PFC is off on all ports\n",
+                     fmt::localtime(since));
 }
 
 void add_recover(CLI::App& pfc, Action& action) {
-  auto request = std::make_shared<v1::RecoverPfcRequest>();
+  struct Arguments {
+    std::string port;
+    unsigned tc = 0;
+  };
+  auto args = std::make_shared<Arguments>();
   auto* command = pfc.add_subcommand("recover", "Give a TC back the PFC that its watchdog turned off");
-  command->add_option_function<std::string>("IF", [request](const auto& port) { request->set_port(port); },
-                                            "Port")
-      ->required();
-  command->add_option_function<unsigned>("TC", [request](const auto& tc) { request->set_tc(tc); },
-                                         "Traffic class, 0 to 7")
+  command->add_option("IF", args->port, "Port")->required();
+  command->add_option("TC", args->tc, "Traffic class, 0 to 7")
       ->required()
       ->check(CLI::Range(0U, 7U).description(""));
-  command->callback([&action, request] {
-    action = [request](Context& context) {
+  command->callback([&action, args] {
+    action = [args](Context& context) {
+      v1::RecoverPfcRequest request;
+      request.set_port(args->port);
+      request.set_tc(args->tc);
       return context.call_and_print(
-          &v1::Lossless::StubInterface::RecoverPfc, *request, [&](const v1::RecoverPfcReply&, const Style&) {
-            return fmt::format("PFC of TC {} on {} is in force again\n", request->tc(), request->port());
+          &v1::Lossless::StubInterface::RecoverPfc, request, [&](const v1::RecoverPfcReply&, const Style&) {
+            return fmt::format("PFC of TC {} on {} is in force again\n", args->tc, args->port);
           });
     };
   });
@@ -105,13 +110,13 @@ void add_escape(CLI::App& pfc, Action& action) {
     action = [word](Context& context) {
       v1::SetPfcEscapeRequest request;
       request.set_on(*word == "on");
-      return context.call_and_print(
-          &v1::Lossless::StubInterface::SetPfcEscape, request,
-          [](const v1::SetPfcEscapeReply& reply, const Style&) {
-            return fmt::format("escape {} {}: PFC is {}\n", reply.changed() ? "is" : "was already",
-                               reply.on() ? "on" : "off",
-                               reply.on() ? "off on all ports" : "in force as configured");
-          });
+      return context.call_and_print(&v1::Lossless::StubInterface::SetPfcEscape, request,
+                                    [](const v1::SetPfcEscapeReply& reply, const Style&) {
+                                      return fmt::format(
+                                          "escape {} {}: PFC is {}\n", reply.changed() ? "is" : "was already",
+                                          reply.on() ? "on" : "off",
+                                          reply.on() ? "off on all ports" : "in force as configured");
+                                    });
     };
   });
 }

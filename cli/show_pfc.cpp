@@ -45,14 +45,13 @@ std::string queues_part(const v1::ListPfcReply& reply, const Style& style) {
                {"LAST", "received"}});
   for (const auto& q : reply.queues()) {
     const bool on = q.enabled();
-    table.add({text_cell(q.port()), number_cell(q.tc()), state_cell(q),
-               size_or_dash(on, q.xoff_bytes()), size_or_dash(on, q.xon_bytes()),
-               size_or_dash(on, q.headroom_bytes()), size_or_dash(on, q.needed_headroom_bytes()),
-               value_cell(on ? std::to_string(q.quanta()) : "-"),
+    table.add({text_cell(q.port()), number_cell(q.tc()), state_cell(q), size_or_dash(on, q.xoff_bytes()),
+               size_or_dash(on, q.xon_bytes()), size_or_dash(on, q.headroom_bytes()),
+               size_or_dash(on, q.needed_headroom_bytes()), value_cell(on ? std::to_string(q.quanta()) : "-"),
                q.peer_stopped() ? text_cell("stopped", Tone::Warn) : text_cell("-"), count_cell(q.tx_xoff()),
-               count_cell(q.tx_xon()), count_cell(q.tx_fps()), count_cell(q.rx_frames()), count_cell(q.rx_fps()),
-               q.paused() ? text_cell("paused", Tone::Warn) : text_cell("-"), count_cell(q.transitions()),
-               count_cell(q.paused_ms()), ago_cell(q)});
+               count_cell(q.tx_xon()), count_cell(q.tx_fps()), count_cell(q.rx_frames()),
+               count_cell(q.rx_fps()), q.paused() ? text_cell("paused", Tone::Warn) : text_cell("-"),
+               count_cell(q.transitions()), count_cell(q.paused_ms()), ago_cell(q)});
   }
   return table.text(style);
 }
@@ -75,13 +74,11 @@ std::string ports_part(const v1::ListPfcReply& reply, const Style& style) {
                {"EVENTS", "lost"}});
   for (const auto& p : reply.ports()) {
     table.add({text_cell(p.port()), count_cell(p.rx_pfc()), count_cell(p.rx_pause()), count_cell(p.rx_fps()),
-               alarm_cell(p.rx_alarm()),
-               count_cell(p.bad_short(), Tone::Bad), count_cell(p.bad_address(), Tone::Bad),
-               count_cell(p.bad_opcode(), Tone::Bad), count_cell(p.bad_vector(), Tone::Bad),
-               count_cell(p.lossy(), Tone::Warn), count_cell(p.lossy_storms(), Tone::Warn),
-               count_cell(p.tx_fps()), alarm_cell(p.tx_alarm()),
-               count_cell(p.no_carrier(), Tone::Warn),
-               count_cell(p.no_event(), Tone::Bad)});
+               alarm_cell(p.rx_alarm()), count_cell(p.bad_short(), Tone::Bad),
+               count_cell(p.bad_address(), Tone::Bad), count_cell(p.bad_opcode(), Tone::Bad),
+               count_cell(p.bad_vector(), Tone::Bad), count_cell(p.lossy(), Tone::Warn),
+               count_cell(p.lossy_storms(), Tone::Warn), count_cell(p.tx_fps()), alarm_cell(p.tx_alarm()),
+               count_cell(p.no_carrier(), Tone::Warn), count_cell(p.no_event(), Tone::Bad)});
   }
   return table.text(style);
 }
@@ -106,7 +103,9 @@ void add_show_pfc(CLI::App& show, Action& action) {
   auto* command =
       show.add_subcommand("pfc", "Priority flow control: thresholds, frames, pauses, reaction times");
   command->add_option("IF", *port, "Only this port");
-  command->callback([&action, port] {
+  add_show_hook_flows(*command, action);
+  command->callback([&action, port, command] {
+    if (!command->get_subcommands().empty()) return;  // that one has chosen already
     action = [port](Context& context) {
       v1::ListPfcRequest request;
       request.set_port(*port);

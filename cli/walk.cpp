@@ -57,7 +57,7 @@ Walk walk(const CLI::App& root, std::span<const std::string> words) {
       take_option(at, word);
     } else if (at.positionals.empty() && descend(at, word)) {
       continue;
-    } else if (!command_names(*at.command).empty()) {
+    } else if (needs_command(*at.command)) {
       at.unknown = word;
       break;
     } else {
@@ -73,6 +73,13 @@ std::vector<std::string> command_names(const CLI::App& command) {
     names.push_back(below->get_name());
   }
   return names;
+}
+
+bool needs_command(const CLI::App& command) {
+  const auto options = command.get_options();
+  const bool takes_words = std::any_of(options.begin(), options.end(),
+                                       [](const auto* option) { return option->get_positional(); });
+  return !takes_words && !command_names(command).empty();
 }
 
 std::string full_name(const CLI::App& command) {

@@ -26,6 +26,9 @@ Walk walk(const CLI::App& root, std::span<const std::string> words);
 // Names of the commands of `command` that users see.
 std::vector<std::string> command_names(const CLI::App& command);
 
+// Whether one of them must follow: it has some, and no arguments of its own (`show pfc` has both).
+bool needs_command(const CLI::App& command);
+
 // "losslessctl show ports".
 std::string full_name(const CLI::App& command);
 

@@ -28,6 +28,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr auto kHealEvery = std::chrono::milliseconds(20);
+constexpr auto kHooksEvery = std::chrono::seconds(1);
 
 class Daemon {
  public:
@@ -49,6 +50,7 @@ class Daemon {
   void heal_counters();
   // Ports, links or addresses are not what they were.
   void tell_protocols();
+  void look_for_hook_flows();
   void watch_for_deadlocks();
   void stop();
 
@@ -71,6 +73,7 @@ class Daemon {
   asio::signal_set signals_{loop_, SIGTERM, SIGINT, SIGHUP};
   asio::steady_timer watchdog_{loop_};
   asio::steady_timer heal_{loop_};
+  asio::steady_timer hooks_{loop_};
   asio::steady_timer deadlock_{loop_};
   std::thread stopper_;
   bool given_back_ = false;  // nothing of the instance is left
@@ -156,6 +159,7 @@ void Daemon::run() {
   wait_for_events();
   feed_watchdog();
   heal_counters();
+  look_for_hook_flows();
   watch_for_deadlocks();
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - started_);
   spdlog::info("losslessd {} ready in {} ms: instance {}, {} ports, {}", LL_VERSION, took.count(),
@@ -239,6 +243,14 @@ void Daemon::heal_counters() {
     if (error) return;
     pfc_->heal();
     heal_counters();
+  });
+}
+
+void Daemon::look_for_hook_flows() {
+  if (const auto alarm = ports_->poll_hooks(steady_clock::now())) spdlog::warn("{}", *alarm);
+  hooks_.expires_after(kHooksEvery);
+  hooks_.async_wait([this](const asio::error_code& error) {
+    if (!error) look_for_hook_flows();
   });
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bpf/abi.h"
+#include "bpf/stages/hook_flow.h"
 #include "loader/map.h"
 #include "loader/pins_io.h"
 #include "loader/port_table.h"
@@ -40,6 +41,9 @@ struct Maps {
   Map<ll_zone_key, ll_zone_bits> zone_bits;
   Map<ll_allow_key, std::uint32_t> zone_allow;
   CounterMap<ll_zone_stats> zone_stats;
+  Map<std::uint32_t, ll_hook> hooks;
+  CounterMap<ll_hook_stats> hook_stats;
+  Map<ll_hook_key, ll_hook_flow> hook_flows;
   int pfc_events = -1;  // ring buffer of ll_pfc_event
 };
 

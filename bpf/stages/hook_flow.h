@@ -12,6 +12,8 @@
 /* Port group of a port; each port is in one at most. */
 #define LL_HOOK_NO_GROUP 0u
 #define LL_HOOK_MAX_GROUP 255u
+#define LL_HOOK_GROUPS (LL_HOOK_MAX_GROUP + 1u)
+#define LL_HOOK_FLOWS 4096u /* listed at the same time */
 
 /* What becomes of hook flows with one DSCP. */
 struct ll_hook_rule {
@@ -21,19 +23,20 @@ struct ll_hook_rule {
 	__u8 tc;    /* TC of the egress queue, 0 .. 7 */
 };
 
-/* One row: the rules of the instance, by the DSCP that the packet arrives at the egress with. */
+/* Map `hooks`, row per port group: its rules by the DSCP that the packet arrives at the egress with. */
 struct ll_hook {
 	struct ll_hook_rule by_dscp[LL_DSCPS];
 };
 
-/* Per egress port, per CPU; packets (segments of a GSO packet count one each). */
+/* Map `hook_stats`, per CPU, row per egress port slot; packets (segments of a GSO packet count one each). */
 struct ll_hook_stats {
 	__u64 moved;  /* rewritten and put into the other TC */
 	__u64 other;  /* hook flow without a rule for its DSCP, or not IP */
 	__u64 failed; /* could not be rewritten, stays in its TC */
 };
 
-/* A hook flow as it is listed. IPv4 addresses are in the first four bytes, the rest is 0. */
+/* Map `hook_flows`: a hook flow as it is listed. IPv4 addresses are in the first four bytes, the rest is 0.
+ */
 struct ll_hook_key {
 	__u8 src[16];
 	__u8 dst[16];

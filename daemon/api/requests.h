@@ -32,6 +32,7 @@ grpc::Status list_ports(const Context&, const v1::ListPortsRequest&, v1::ListPor
 grpc::Status list_queues(const Context&, const v1::ListQueuesRequest&, v1::ListQueuesReply&);
 grpc::Status list_ecn(const Context&, const v1::ListEcnRequest&, v1::ListEcnReply&);
 grpc::Status list_pfc(const Context&, const v1::ListPfcRequest&, v1::ListPfcReply&);
+grpc::Status list_hook_flows(const Context&, const v1::ListHookFlowsRequest&, v1::ListHookFlowsReply&);
 grpc::Status list_pfc_watchdogs(const Context&, const v1::ListPfcWatchdogsRequest&,
                                 v1::ListPfcWatchdogsReply&);
 grpc::Status recover_pfc(const Context&, const v1::RecoverPfcRequest&, v1::RecoverPfcReply&);

@@ -114,6 +114,11 @@ struct Server::Service final : v1::Lossless::CallbackService {
                                     v1::ListPfcReply* reply) override {
     return run(call, request, reply, list_pfc);
   }
+  grpc::ServerUnaryReactor* ListHookFlows(grpc::CallbackServerContext* call,
+                                          const v1::ListHookFlowsRequest* request,
+                                          v1::ListHookFlowsReply* reply) override {
+    return run(call, request, reply, list_hook_flows);
+  }
   grpc::ServerUnaryReactor* ListPfcWatchdogs(grpc::CallbackServerContext* call,
                                              const v1::ListPfcWatchdogsRequest* request,
                                              v1::ListPfcWatchdogsReply* reply) override {

@@ -161,6 +161,27 @@ struct InofHostConfig {
   bool operator==(const InofHostConfig&) const = default;
 };
 
+// Ports whose hook flows are looked for: packets that come in by one of them and go out by another, or the
+// same one. A port is in one group at most.
+struct PortGroup {
+  std::string name;  // 1-32 of a-z, 0-9, '_' and '-'
+  std::vector<std::string> ports;
+  bool operator==(const PortGroup&) const = default;
+};
+
+// What becomes of hook flows with these DSCPs.
+struct HookRule {
+  std::string group;               // empty: every group
+  std::vector<std::uint8_t> dscp;  // as the packets have it at the egress, 0-63
+  unsigned to_dscp = 0;            // 0-63; must have no rule itself, or the next switch would move them again
+  unsigned dot1p = 0;              // written into the outermost tag, where there is one
+  unsigned tc = 0;                 // of the queue they go into
+  bool is_for(const PortGroup& g) const { return group.empty() || group == g.name; }
+  bool operator==(const HookRule&) const = default;
+};
+inline constexpr std::size_t kMaxHookRules = 1000;
+inline constexpr std::size_t kMaxPortGroups = 255;  // LL_HOOK_MAX_GROUP of bpf/stages/hook_flow.h
+
 struct Config {
   std::string instance = "default";
   SystemRole role = SystemRole::Switch;
@@ -170,6 +191,8 @@ struct Config {
   LldpConfig lldp;
   InofHostConfig inof_host;
   std::vector<PortConfig> ports;
+  std::vector<PortGroup> port_groups;
+  std::vector<HookRule> hook_rules;
   bool operator==(const Config&) const = default;
 };
 

@@ -99,6 +99,7 @@ constexpr Rule kPfcSize(Rule::Type::Size, 1, kMaxLimit);
 constexpr std::int64_t kMaxCable = 100'000;
 constexpr std::int64_t kMaxReaction = 1'000'000;
 constexpr Rule kProgram(valid_program, "an absolute path of a file without control characters, or empty");
+constexpr std::string_view kNameForm = "1 to 32 of a-z, 0-9, '_' and '-'";
 constexpr Rule kFrameRate = integer(0, 1'000'000'000);
 constexpr Rule kUser(valid_user, "a name or number of 1 to 32 letters, digits, '_', '-' and '.'");
 
@@ -129,7 +130,7 @@ constexpr Key<T> row(std::string_view name, Rule rule, bool (*used)(const T&) = 
 bool is_wrr(const QueueConfig& q) { return q.schedule == Schedule::Wrr; }
 
 constexpr std::array kTopKeys{
-    row<Config, &Config::instance>("instance", Rule(valid_instance, "1 to 32 of a-z, 0-9, '_' and '-'")),
+    row<Config, &Config::instance>("instance", Rule(valid_instance, kNameForm)),
     row<Config, &Config::role>("role", Rule(kRoles)),
     row<Config, &Config::cell_bytes>("cell_bytes", integer(64, 4096)),
 };
@@ -231,6 +232,16 @@ constexpr std::array kZoneKeys{
 };
 constexpr std::array kAllowKeys{
     row<InofAllowConfig, &InofAllowConfig::port>("port", kIfname),
+};
+constexpr std::array kGroupKeys{
+    row<PortGroup, &PortGroup::name>("name", Rule(valid_instance, kNameForm)),
+};
+constexpr std::array kHookKeys{
+    row<HookRule, &HookRule::group>("group", Rule(valid_instance, "the name of a port group"),
+                                    [](const HookRule& r) { return !r.group.empty(); }),
+    row<HookRule, &HookRule::to_dscp>("to_dscp", integer(0, kDscps - 1)),
+    row<HookRule, &HookRule::dot1p>("dot1p", integer(0, kTcs - 1)),
+    row<HookRule, &HookRule::tc>("tc", integer(0, kTcs - 1)),
 };
 constexpr std::array kWatchdogKeys{
     row<WatchdogConfig, &WatchdogConfig::on>("on", kBool),
@@ -336,6 +347,14 @@ std::span<const Key<InofAllowConfig>> keys() {
 std::string allowed(const RangesKey& key) {
   return "an array of up to " + std::to_string(key.max) + " strings, each " + std::string(kRangeForm);
 }
+template <>
+std::span<const Key<PortGroup>> keys() {
+  return kGroupKeys;
+}
+template <>
+std::span<const Key<HookRule>> keys() {
+  return kHookKeys;
+}
 
 std::span<const MapKey> map_keys() { return kMapKeys; }
 
@@ -365,6 +384,10 @@ std::vector<KeyInfo> known_keys() {
   out.push_back({"inof.whitelist.exceptions", "an array of interface names"});
   list_keys<InofAllowConfig>(out, "inof.whitelist.allow.");
   out.push_back({"inof.whitelist.allow.hosts", allowed(kHostsKey)});
+  list_keys<PortGroup>(out, "port_group.");
+  out.push_back({"port_group." + std::string(kGroupPorts), std::string(kGroupPortsAllowed)});
+  list_keys<HookRule>(out, "hook_flow.");
+  out.push_back({"hook_flow." + std::string(kHookDscps), std::string(kHookDscpsAllowed)});
   return out;
 }
 

@@ -56,6 +56,16 @@ template <>
 std::span<const Key<pfc::WatchdogConfig>> keys();
 template <>
 std::span<const Key<pfc::PfcAlarmConfig>> keys();
+template <>
+std::span<const Key<PortGroup>> keys();
+template <>
+std::span<const Key<HookRule>> keys();
+
+// The keys of PortGroup and HookRule that hold arrays.
+inline constexpr std::string_view kGroupPorts = "ports";
+inline constexpr std::string_view kHookDscps = "dscp";
+inline constexpr std::string_view kGroupPortsAllowed = "an array of one or more names of ports, each once";
+inline constexpr std::string_view kHookDscpsAllowed = "an array of one or more DSCPs, integers from 0 to 63";
 
 // One table of PriorityMaps: `size` entries of 0 to `max`. A list is written in full, the others as
 // { FROM = TO } with only what differs from the default.
@@ -91,8 +101,9 @@ void for_sections(Visit visit) {
 }
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 9> kTopTables{
-    "api", "lldp", "inof_host", "maps", "queue", "watchdog", "pfc_alarm", "port", "inof"};
+inline constexpr std::array<std::string_view, 11> kTopTables{"api",        "lldp",      "inof_host", "maps",
+                                                             "queue",      "watchdog",  "pfc_alarm", "port",
+                                                             "port_group", "hook_flow", "inof"};
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
@@ -117,5 +128,14 @@ std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue);
 std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);
 std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
 std::optional<ThresholdFault> find_fault(const InofHostConfig& host);
+
+// A fault in port groups or hook rules that shows only beside the rest of the configuration.
+struct HookFault {
+  bool in_rule = false;   // else in a port group
+  std::size_t index = 0;  // which one, from 0
+  std::string_view key;   // its key
+  std::string message;    // the rest of the sentence: what is wrong, and what is allowed
+};
+std::vector<HookFault> find_hook_faults(const Config& config);
 
 }  // namespace lossless

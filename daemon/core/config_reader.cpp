@@ -139,6 +139,15 @@ class Reader {
   void read_tables(const toml::table& parent, std::string_view name, const std::string& path, std::size_t max,
                    const Each& each);
   void lacks(const toml::table& table, const std::string& path, std::string_view key, std::string_view what);
+  void read_groups(const toml::table& root, Config& out);
+  void read_hook_rules(const toml::table& root, Config& out);
+  template <class Each>
+  void read_tables(const toml::table& root, std::string_view name, std::size_t most, const Each& each);
+  template <class Each>
+  bool read_array(const toml::table& table, const std::string& path, std::string_view key,
+                  std::string_view allowed, Origins& given, const Each& each);
+  void require_key(const toml::table& table, const std::string& path, std::string_view key);
+  void check_hooks(const Config& config);
   QueueConfig finish_queue(const QueueDraft& draft, const std::string& port_path);
   void check_draft(const QueueDraft& draft, const std::string& port_path);
   void check_pfc_draft(const QueueDraft& draft, const std::string& port_path);
@@ -149,6 +158,8 @@ class Reader {
   const std::string& file_;
   ConfigErrors errors_;
   std::map<std::string, Origin> names_;  // ports so far
+  std::vector<Origins> groups_;          // of the port groups
+  std::vector<Origins> rules_;           // of the hook rules
 };
 
 void Reader::error(Position at, std::string_view message) {
@@ -377,8 +388,7 @@ void Reader::read_draft(const toml::table& parent, std::string_view name, const 
 template <class T>
 T Reader::finish(const Draft<T>& draft, const std::string& port_path) {
   if (draft.faulty) return draft.value;
-  if (const auto fault = find_fault(draft.value))
-    threshold_error(*fault, draft.origins, {}, port_path);
+  if (const auto fault = find_fault(draft.value)) threshold_error(*fault, draft.origins, {}, port_path);
   return draft.value;
 }
 
@@ -395,7 +405,8 @@ PortConfig Reader::read_port(const toml::table& table, std::size_t number, Defau
   read_keys(table, path, kPortTables, port, given);
   check_name(port, given, table, path);
   if (const toml::table* own = table_at(table, "maps", path)) read_maps(*own, path + ".maps", port.maps);
-  if (const toml::table* own = table_at(table, "queue", path)) read_queues(*own, path + ".queue", defaults.queues);
+  if (const toml::table* own = table_at(table, "queue", path))
+    read_queues(*own, path + ".queue", defaults.queues);
   read_draft(table, "watchdog", path, defaults.watchdog);
   read_draft(table, "pfc_alarm", path, defaults.pfc_alarm);
   for (unsigned tc = 0; tc < kTcs; ++tc) port.queues[tc] = finish_queue(defaults.queues[tc], path);
@@ -461,6 +472,29 @@ void Reader::read_tables(const toml::table& parent, std::string_view name, const
       each(*table, at);
     } else {
       fault(origin_of(at, element.source()), "is " + std::string(kind_of(element)), many);
+    }
+  }
+}
+
+// Each table of an array of tables, with its path.
+template <class Each>
+void Reader::read_tables(const toml::table& root, std::string_view name, std::size_t most, const Each& each) {
+  const toml::node* node = root.get(name);
+  if (!node) return;
+  const std::string allowed =
+      "up to " + std::to_string(most) + " tables, each under [[" + std::string(name) + "]]";
+  const toml::array* array = node->as_array();
+  if (!array)
+    return fault(origin_of(std::string(name), node->source()), "is " + std::string(kind_of(*node)), allowed);
+  std::size_t number = 0;
+  for (const toml::node& element : *array) {
+    const std::string path = std::string(name) + "[" + std::to_string(++number) + "]";
+    const Origin at = origin_of(path, element.source());
+    if (number > most) return fault(at, "is one too many", allowed);
+    if (const toml::table* table = element.as_table()) {
+      each(*table, path);
+    } else {
+      fault(at, "is " + std::string(kind_of(element)), "a table, under [[" + std::string(name) + "]]");
     }
   }
 }
@@ -553,6 +587,77 @@ void Reader::read_inof(const toml::table& table, InofConfig& out) {
   std::ranges::sort(out.zones, {}, &InofZoneConfig::name);
 }
 
+// The elements of an array, each of which `each` takes or refuses. False after a fault; a key that is not
+// there is none.
+template <class Each>
+bool Reader::read_array(const toml::table& table, const std::string& path, std::string_view key,
+                        std::string_view allowed, Origins& given, const Each& each) {
+  const toml::node* node = table.get(key);
+  if (!node) return true;
+  const Origin origin = origin_of(join(path, key), node->source());
+  const toml::array* array = node->as_array();
+  if (!array) return fault(origin, "is " + std::string(kind_of(*node)), allowed), false;
+  if (array->empty()) return fault(origin, "is empty", allowed), false;
+  for (const toml::node& element : *array) {
+    if (each(element)) continue;
+    return fault(origin_of(origin.path, element.source()), "is not allowed here", allowed), false;
+  }
+  given[key] = origin;
+  return true;
+}
+
+void Reader::require_key(const toml::table& table, const std::string& path, std::string_view key) {
+  if (!table.contains(key))
+    error(to_position(table.source().begin), path + ": lacks '" + std::string(key) + "'");
+}
+
+void Reader::read_groups(const toml::table& root, Config& out) {
+  static constexpr std::array kTables{kGroupPorts};
+  read_tables(root, "port_group", kMaxPortGroups, [&](const toml::table& table, const std::string& path) {
+    PortGroup group;
+    Origins given;
+    read_keys(table, path, kTables, group, given);
+    for (const std::string_view key : {std::string_view("name"), kGroupPorts}) require_key(table, path, key);
+    read_array(table, path, kGroupPorts, kGroupPortsAllowed, given, [&](const toml::node& node) {
+      const auto* name = node.as_string();
+      if (name) group.ports.push_back(name->get());
+      return name != nullptr;
+    });
+    out.port_groups.push_back(std::move(group));
+    groups_.push_back(std::move(given));
+  });
+}
+
+void Reader::read_hook_rules(const toml::table& root, Config& out) {
+  static constexpr std::array kTables{kHookDscps};
+  read_tables(root, "hook_flow", kMaxHookRules, [&](const toml::table& table, const std::string& path) {
+    HookRule rule;
+    Origins given;
+    read_keys(table, path, kTables, rule, given);
+    for (const std::string_view key : {kHookDscps, std::string_view("to_dscp"), std::string_view("tc")})
+      require_key(table, path, key);
+    if (!given.contains("dot1p")) rule.dot1p = rule.tc;
+    read_array(table, path, kHookDscps, kHookDscpsAllowed, given, [&](const toml::node& node) {
+      const auto* dscp = node.as_integer();
+      if (!dscp || dscp->get() < 0 || dscp->get() >= kDscps) return false;
+      rule.dscp.push_back(static_cast<std::uint8_t>(dscp->get()));
+      return true;
+    });
+    out.hook_rules.push_back(std::move(rule));
+    rules_.push_back(std::move(given));
+  });
+}
+
+// Only of values that could be read.
+void Reader::check_hooks(const Config& config) {
+  for (const HookFault& found : find_hook_faults(config)) {
+    const Origins& given = (found.in_rule ? rules_ : groups_)[found.index];
+    const auto at = given.find(found.key);
+    if (at == given.end()) continue;
+    error(at->second.begin, at->second.path + ": " + found.message);
+  }
+}
+
 // What holds in the end. `port_path` tells a port's own values from the defaults for all.
 QueueConfig Reader::finish_queue(const QueueDraft& draft, const std::string& port_path) {
   check_draft(draft, port_path);
@@ -637,6 +742,9 @@ Config Reader::read(const toml::table& root) {
 
   const Defaults defaults = read_defaults(root);
   read_ports(root, defaults, config);
+  read_groups(root, config);
+  read_hook_rules(root, config);
+  if (errors_.empty()) check_hooks(config);
   if (config.ports.empty()) {
     for (const QueueDraft& draft : defaults.queues) check_draft(draft, "port");
   }

@@ -37,6 +37,13 @@ std::string allow_list(const InofWhitelistConfig& list) {
   return "[" + out + "]";
 }
 
+template <class List, class Text>
+std::string list_text(const List& list, Text text) {
+  std::string out;
+  for (const auto& element : list) out.append(out.empty() ? "" : ", ").append(text(element));
+  return "[" + out + "]";
+}
+
 class Difference {
  public:
   void add(std::string path, std::string from, std::string to) {
@@ -92,6 +99,22 @@ class Difference {
         string_list(to.whitelist.exceptions));
     add(list + "allow", allow_list(from.whitelist), allow_list(to.whitelist));
     zones(from.zones, to.zones);
+  }
+
+  // One entry for each group, and one for each DSCP with a rule: how they are grouped means nothing.
+  void hooks(const Config& from, const Config& to) {
+    std::map<std::string, std::array<std::string, 2>> texts;
+    for (const std::size_t side : {0U, 1U}) {
+      const Config& config = side == 0 ? from : to;
+      for (const PortGroup& g : config.port_groups)
+        texts["port_group." + g.name][side] = list_text(g.ports, quoted);
+      for (const HookRule& rule : config.hook_rules)
+        for (const std::uint8_t dscp : rule.dscp)
+          texts["hook_flow." + (rule.group.empty() ? "*" : rule.group) + "." + std::to_string(dscp)][side] =
+              "{ to_dscp = " + std::to_string(rule.to_dscp) + ", dot1p = " + std::to_string(rule.dot1p) +
+              ", tc = " + std::to_string(rule.tc) + " }";
+    }
+    for (const auto& [path, text] : texts) add(path, text[0], text[1]);
   }
 
   std::vector<ConfigChange> take() { return std::move(changes_); }
@@ -174,6 +197,20 @@ void write_inof(std::string& out, const InofConfig& inof) {
   }
 }
 
+void write_hooks(std::string& out, const Config& config) {
+  for (const PortGroup& group : config.port_groups) {
+    out += "\n[[port_group]]\n";
+    write_keys(out, "", group);
+    out.append(kGroupPorts).append(" = ").append(list_text(group.ports, quoted)).append("\n");
+  }
+  for (const HookRule& rule : config.hook_rules) {
+    out += "\n[[hook_flow]]\n";
+    out.append(kHookDscps).append(" = ");
+    out.append(list_text(rule.dscp, [](std::uint8_t dscp) { return std::to_string(dscp); })).append("\n");
+    write_keys(out, "", rule);
+  }
+}
+
 const PortConfig* find_port(const Config& config, const std::string& name) {
   const auto at = std::ranges::find(config.ports, name, &PortConfig::name);
   return at == config.ports.end() ? nullptr : &*at;
@@ -198,6 +235,7 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to) {
   for (const PortConfig& port : to.ports) {
     if (!find_port(from, port.name)) diff.add("port." + port.name, "", inline_table(port, "name"));
   }
+  diff.hooks(from, to);
   return diff.take();
 }
 
@@ -209,6 +247,7 @@ std::string to_toml(const Config& config) {
     write_keys(out, "", config.*member);
   });
   for (const PortConfig& port : config.ports) write_port(out, port);
+  write_hooks(out, config);
   return out + to_toml(config.inof);
 }
 

@@ -78,9 +78,8 @@ void PauseTable::set_port(const PortInfo& info, const std::array<Gate, kTcs>& ga
     }
     if (is_new && in_force && rows_.is_off(LL_ROW(info.slot, tc))) stop_peer(port, tc, now, out);
   }
-  const bool opened =
-      std::any_of(out.begin() + static_cast<std::ptrdiff_t>(before), out.end(),
-                  [](const Action& action) { return action.kind == Action::Kind::Open; });
+  const bool opened = std::any_of(out.begin() + static_cast<std::ptrdiff_t>(before), out.end(),
+                                  [](const Action& action) { return action.kind == Action::Kind::Open; });
   if (opened && info.up) send(port, kNobody, 0, out);
 }
 
@@ -148,7 +147,8 @@ void PauseTable::on_timer(Nanos now, Actions& out) {
       }
       if (c.refresh_at > now) continue;
       c.refresh_at = kNever;
-      if (port.info.up && port.info.in_force(tc) && rows_.is_off(LL_ROW(slot, tc))) stop_peer(port, tc, now, out);
+      if (port.info.up && port.info.in_force(tc) && rows_.is_off(LL_ROW(slot, tc)))
+        stop_peer(port, tc, now, out);
     }
     if (opened && port.info.up) send(port, kNobody, 0, out);
   }

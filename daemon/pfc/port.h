@@ -46,6 +46,8 @@ class PortSink {
   virtual void remove_port(std::uint32_t slot) = 0;
   // Its rows start anew.
   virtual void clear_port(std::uint32_t slot) = 0;
+  // TCs (bit by bit) into whose queues hook flows of other TCs are moved; they count in the TC they came in.
+  virtual void set_moved_tcs(std::uint8_t tcs) = 0;
 };
 
 }  // namespace lossless::pfc

@@ -20,14 +20,19 @@ constexpr __u64 ll_mmu::* kMmuMembers[] = {&ll_mmu::bytes,      &ll_mmu::peak,  
 constexpr __u64 ll_pause::* kPauseMembers[] = {
     &ll_pause::since_ns,       &ll_pause::paused_ns, &ll_pause::transitions, &ll_pause::until_ns,
     &ll_pause::asked_since_ns, &ll_pause::asked_ns,  &ll_pause::last_ns,     &ll_pause::rx_frames};
-constexpr __u64 ll_watchdog::* kWatchdogMembers[] = {&ll_watchdog::discard_until_ns,
-                                                     &ll_watchdog::discarded, &ll_watchdog::off};
+constexpr __u64 ll_watchdog::* kWatchdogMembers[] = {&ll_watchdog::discard_until_ns, &ll_watchdog::discarded,
+                                                     &ll_watchdog::off};
 
+// Packets in the queues of these TCs (bit by bit).
 std::uint64_t waiting(const std::vector<net::QdiscInfo>& qdiscs,
-                      const std::map<std::uint32_t, PortInfo>& ports, unsigned tc) {
+                      const std::map<std::uint32_t, PortInfo>& ports, unsigned tcs) {
   std::uint64_t packets = 0;
-  for (const auto& [slot, port] : ports)
-    if (const auto* leaf = net::find_leaf(qdiscs, port.ifindex, tc)) packets += leaf->backlog_packets;
+  for (const auto& [slot, port] : ports) {
+    for (unsigned tc = 0; tc < kTcs; ++tc) {
+      const auto* leaf = (tcs >> tc & 1) != 0 ? net::find_leaf(qdiscs, port.ifindex, tc) : nullptr;
+      if (leaf) packets += leaf->backlog_packets;
+    }
+  }
   return packets;
 }
 
@@ -61,8 +66,7 @@ Status PfcService::map_rows() {
 
 void PfcService::make_watchdogs() {
   watchdogs_ = std::make_unique<WatchdogService>(
-      WatchdogService::Rows{
-          .pause = pause_, .mmu = mmu_, .watchdog = watchdog_, .frames = maps_.pfc_stats},
+      WatchdogService::Rows{.pause = pause_, .mmu = mmu_, .watchdog = watchdog_, .frames = maps_.pfc_stats},
       WatchdogService::Orders{
           .changed =
               [this](std::uint32_t slot) {
@@ -137,8 +141,7 @@ void PfcService::clear_port(std::uint32_t slot) {
     const std::uint32_t row = LL_ROW(slot, tc);
     for (const auto member : kMmuMembers) mmu_.at(row, member).store(0, std::memory_order_relaxed);
     for (const auto member : kPauseMembers) pause_.at(row, member).store(0, std::memory_order_relaxed);
-    for (const auto member : kWatchdogMembers)
-      watchdog_.at(row, member).store(0, std::memory_order_relaxed);
+    for (const auto member : kWatchdogMembers) watchdog_.at(row, member).store(0, std::memory_order_relaxed);
     written_.erase(row);
     (void)maps_.pfc.set(row, {});
   }
@@ -199,7 +202,7 @@ void PfcService::heal() {
   const auto list = net::list_qdiscs(netlink_);
   if (!list) return spdlog::error("{}", list.error());
   for (const std::uint32_t row : still) {
-    if (waiting(*list, ports_, row % kTcs) > 0) continue;
+    if (waiting(*list, ports_, 1U << row % kTcs | moved_tcs_) > 0) continue;
     mmu_.at(row, &ll_mmu::bytes).fetch_sub(standing_[row], std::memory_order_relaxed);
     mmu_.at(row, &ll_mmu::xoff).store(0, std::memory_order_relaxed);
     healed_++;

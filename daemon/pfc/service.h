@@ -25,9 +25,11 @@ class PfcService final : public PortSink {
   Status set_port(const PortInfo& port) override;
   void remove_port(std::uint32_t slot) override;
   void clear_port(std::uint32_t slot) override;
+  void set_moved_tcs(std::uint8_t tcs) override { moved_tcs_ = tcs; }
 
   // Call every few hundredths of a second. A counter that stood still since the last call while every queue
-  // of its TC is empty has drifted: it becomes 0. Queues are looked at only when a counter stood still.
+  // of its TC, and of those that hook flows are moved into, is empty has drifted: it becomes 0. Queues are
+  // looked at only when a counter stood still.
   void heal();
   // Runs the deadlock watchdogs and the alarms; call again at the time (CLOCK_MONOTONIC) it returns.
   Nanos watch(Nanos now);
@@ -71,9 +73,10 @@ class PfcService final : public PortSink {
   Escape escape_;
   std::function<void(const std::string&, unsigned, bool)> deadlock_;
   std::map<std::uint32_t, PortInfo> ports_;
-  std::map<std::uint32_t, ll_pfc> written_;  // rows as the datapath has them
+  std::map<std::uint32_t, ll_pfc> written_;          // rows as the datapath has them
   std::map<std::uint32_t, std::uint64_t> standing_;  // rows that held something at the last look
   std::uint64_t healed_ = 0;
+  std::uint8_t moved_tcs_ = 0;
   std::unique_ptr<WatchdogService> watchdogs_;
   std::unique_ptr<PauseThread> thread_;  // last: it uses the arrays
 };

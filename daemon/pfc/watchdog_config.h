@@ -24,7 +24,7 @@ enum class RecoveryMode : std::uint8_t {
 };
 
 struct WatchdogConfig {
-  bool on = false;  // it may drop packets of a lossless TC: that is asked for, not assumed
+  bool on = false;                   // it may drop packets of a lossless TC: that is asked for, not assumed
   std::uint32_t detection_ms = 200;  // 100 to 5000
   std::uint32_t recovery_ms = 400;   // 100 to 60000
   std::uint32_t poll_ms = 100;       // 10 to 5000, at most detection_ms

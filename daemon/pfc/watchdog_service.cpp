@@ -45,8 +45,7 @@ std::string step_text(WatchdogStep step, const Watchdog& dog) {
   const Deadlock last = entries.empty() ? Deadlock{} : entries.back();
   switch (step) {
     case WatchdogStep::Alert:
-      return "PFC deadlock: " + found_text(last) + ", action " +
-             std::string(to_string(dog.config().action));
+      return "PFC deadlock: " + found_text(last) + ", action " + std::string(to_string(dog.config().action));
     case WatchdogStep::ForcedOff:
       return "PFC stays off after " + std::to_string(dog.config().trigger_limit) +
              " deadlocks, until `losslessctl pfc recover`";
@@ -122,15 +121,14 @@ void WatchdogService::sample(Port& port, unsigned tc, Nanos now, const net::Qdis
   const std::uint32_t row = LL_ROW(port.info.slot, tc);
   const ll_pause pause = pause_row(row);
   carry_out(port, tc,
-            port.classes[tc].dog.sample(
-                {.now_ns = now,
-                 .paused_total_ns = ll_pause_asked(&pause, now),
-                 .paused_now = pause.until_ns > now,
-                 .backlog_bytes = leaf ? leaf->backlog_bytes : 0,
-                 .tx_packets = leaf ? leaf->sent_packets : 0,
-                 .action_drops = rows_.watchdog.get(row, &ll_watchdog::discarded),
-                 .port_up = port.info.up,
-                 .lossless = port.info.plans[tc].has_value()}));
+            port.classes[tc].dog.sample({.now_ns = now,
+                                         .paused_total_ns = ll_pause_asked(&pause, now),
+                                         .paused_now = pause.until_ns > now,
+                                         .backlog_bytes = leaf ? leaf->backlog_bytes : 0,
+                                         .tx_packets = leaf ? leaf->sent_packets : 0,
+                                         .action_drops = rows_.watchdog.get(row, &ll_watchdog::discarded),
+                                         .port_up = port.info.up,
+                                         .lossless = port.info.plans[tc].has_value()}));
   publish(port, tc);
 }
 
@@ -211,8 +209,7 @@ bool WatchdogService::recover(std::uint32_t slot, unsigned tc, Nanos now) {
 void WatchdogService::set_escape(bool on, Nanos now) {
   escape_ = on;
   for (auto& [slot, port] : ports_) {
-    for (unsigned tc = 0; tc < kTcs; ++tc)
-      carry_out(port, tc, port.classes[tc].dog.set_escape(on, now));
+    for (unsigned tc = 0; tc < kTcs; ++tc) carry_out(port, tc, port.classes[tc].dog.set_escape(on, now));
     orders_.changed(slot);
   }
 }

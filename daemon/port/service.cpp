@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "daemon/hook/tables.h"
 #include "daemon/port/tables.h"
 
 namespace lossless::port {
@@ -74,6 +75,7 @@ std::uint32_t PortService::choose_slot(unsigned ifindex) {
   std::uint32_t slot = 0;
   while (used.contains(slot) && slot + 1 < LL_MAX_PORTS) ++slot;
   maps().port_stats.clear(slot);
+  maps().hook_stats.clear(slot);
   for (unsigned tc = 0; tc < kTcs; ++tc) {
     maps().ecn_stats.clear(LL_ROW(slot, tc));
     maps().class_stats.clear(LL_ROW(slot, tc));
@@ -118,6 +120,8 @@ Status PortService::configure(const Config& config) {
     ports_.push_back(std::move(port));
   }
   running_ = config;
+  if (auto ok = hooks_.configure(config); !ok) return ok;
+  pfc_.set_moved_tcs(hook::target_tcs(config));
   if (auto dropped = drop_strangers(*links); !dropped) return dropped;
   return reconcile();
 }
@@ -201,7 +205,7 @@ Status PortService::write_rows(Port& port) {
     if (auto ok = maps().wred.set(LL_ROW(port.slot, tc), row); !ok) return ok;
     port.wred[tc] = row;
   }
-  ll_port row = make_port_row(port.config, port.slot);
+  ll_port row = make_port_row(port.config, port.slot, hook::group_of(running_, port.config.name));
   if (guard_) row.guard = guard_(port.config.name);
   if (same(port.row, row)) return {};
   if (auto ok = maps().ports.set(ifindex, row); !ok) return ok;
@@ -256,6 +260,15 @@ Status PortService::give_back(Port& port) {
   port.tree.reset();
   port.row.reset();
   return {};
+}
+
+std::optional<std::string> PortService::poll_hooks(hook::HookService::Clock::time_point now) {
+  if (running_.port_groups.empty()) return std::nullopt;
+  std::vector<std::pair<std::string, std::uint32_t>> grouped;
+  for (const Port& port : ports_)
+    if (port.state == PortState::Attached && hook::group_of(running_, port.config.name) != LL_HOOK_NO_GROUP)
+      grouped.emplace_back(port.config.name, port.slot);
+  return hooks_.poll(grouped, now);
 }
 
 Status PortService::set_ecn(const std::string& name, unsigned tc, const std::optional<EcnConfig>& ecn) {

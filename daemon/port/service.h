@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/core/config.h"
+#include "daemon/hook/service.h"
 #include "daemon/net/link_io.h"
 #include "daemon/net/qdisc_io.h"
 #include "daemon/pfc/port.h"
@@ -38,7 +39,7 @@ struct Port {
 class PortService {
  public:
   PortService(net::Netlink& netlink, Datapath& datapath, pfc::PortSink& pfc)
-      : netlink_(netlink), datapath_(datapath), pfc_(pfc) {}
+      : netlink_(netlink), datapath_(datapath), pfc_(pfc), hooks_(datapath.maps()) {}
 
   // Makes `config` the wanted state and brings the kernel to it. Ports that cannot be taken over are
   // Refused with a reason; the others are not held up by them.
@@ -56,6 +57,10 @@ class PortService {
   Status detach(const std::string& port);
   // Gives everything back, pins included. The service is of no use after it.
   Status detach_all();
+
+  // An alarm for the log when hook flows appear. Call about once a second.
+  std::optional<std::string> poll_hooks(hook::HookService::Clock::time_point now);
+  const hook::HookService& hooks() const { return hooks_; }
 
   const std::vector<Port>& ports() const { return ports_; }
   const Port* find(const std::string& name) const;
@@ -81,6 +86,7 @@ class PortService {
   Datapath& datapath_;
   pfc::PortSink& pfc_;
   std::function<std::uint8_t(const std::string&)> guard_;
+  hook::HookService hooks_;
   Config running_;
   std::vector<Port> ports_;
 };

@@ -6,10 +6,11 @@
 
 namespace lossless::port {
 
-ll_port make_port_row(const PortConfig& config, std::uint32_t slot) {
+ll_port make_port_row(const PortConfig& config, std::uint32_t slot, std::uint8_t group) {
   const PriorityMaps& maps = config.maps;
   ll_port row{};
   row.slot = slot;
+  row.group = group;
   row.trust = config.trust == Trust::Dscp    ? LL_TRUST_DSCP
               : config.trust == Trust::Dot1p ? LL_TRUST_DOT1P
                                              : LL_TRUST_PORT;

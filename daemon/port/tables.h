@@ -12,8 +12,8 @@ namespace lossless::port {
 
 static_assert(kTcs == LL_TCS && kDscps == LL_DSCPS);
 
-// The priority tables multiplied out, for the port in row `slot`.
-ll_port make_port_row(const PortConfig& config, std::uint32_t slot);
+// The priority tables multiplied out, for the port in row `slot` and in port group `group` (0: none).
+ll_port make_port_row(const PortConfig& config, std::uint32_t slot, std::uint8_t group = 0);
 
 // Thresholds of one TC; a row with nothing on when `queue` has no ECN. `rate_bps` (0: unknown) and `mtu`
 // (bytes) give the time that ages the averaged depth while the queue is idle.

@@ -7,6 +7,7 @@ checksums are scapy's; none of our code has a say. The same run always gives the
 
   ecn.tsv        name, in, marked ('-': must not change), kind: not_ect, ect0, ect1, ce or not_ip
   remark.tsv     name, dscp_from, dscp_to, in, out
+  hook.tsv       name, dscp_from, dscp_to, pcp, in, out: `pcp` is written into the outermost tag
   malformed.tsv  name, in, kind: as in enum ll_bad (l2_short, ip_short, ip_version, ip_hlen) or none
                  (newer kernels refuse an untagged frame cut inside its IP header in BPF_PROG_TEST_RUN with
                  EINVAL; the tagged ones get through)
@@ -265,6 +266,30 @@ def remark_rows():
         yield remark_row("ipv6 all", Packet(roce(8), version=6), 63 - new, new, 2)
 
 
+# --- hook.tsv --------------------------------------------------------------------------------------------
+
+def hook_row(name, packet, old, new, pcp, ecn=2):
+    tags = tuple({**tag, "prio": pcp} if i == 0 else tag for i, tag in enumerate(packet.tags))
+    after = Packet(packet.above, packet.version, tags, packet.options, **packet.fields)
+    row = f"{name} {KINDS[ecn]} {old}->{new} pcp {pcp}"
+    return row, str(old), str(new), str(pcp), packet.build(old << 2 | ecn).hex(), after.build(new << 2 | ecn).hex()
+
+
+def hook_rows():
+    for old, new, pcp in ((26, 34, 4), (0, 63, 7), (63, 0, 0), (31, 32, 5), (16, 15, 1)):
+        for ecn in range(4):
+            yield hook_row("ipv4", Packet(roce()), old, new, pcp, ecn)
+            yield hook_row("ipv6", Packet(roce(), version=6, fl=0xFFFFF), old, new, pcp, ecn)
+        for tag, tags in TAGS.items():
+            yield hook_row(f"{tag} ipv4", Packet(roce(), tags=tags), old, new, pcp)
+            yield hook_row(f"{tag} ipv6", Packet(roce(), version=6, tags=tags), old, new, pcp)
+        for size, options in RECORD_ROUTE.items():
+            yield hook_row(f"QinQ ipv4 {size} bytes of options", Packet(roce(), tags=TAGS["QinQ"], options=options), old, new, pcp)
+        for edge in EDGES:
+            packet = with_checksum(Packet(roce(8)), old << 2 | 2, edge)
+            yield hook_row(f"ipv4 checksum {edge:#06x}", packet, old, new, pcp)
+
+
 # --- malformed.tsv -----------------------------------------------------------------------------------------
 
 ETHERNET = 14  # a frame shorter than this never reaches the datapath
@@ -334,6 +359,7 @@ def malformed_rows():
 FILES = {
     "ecn.tsv": (("name", "in_hex", "marked_hex", "kind"), ecn_rows),
     "remark.tsv": (("name", "dscp_from", "dscp_to", "in_hex", "out_hex"), remark_rows),
+    "hook.tsv": (("name", "dscp_from", "dscp_to", "pcp", "in_hex", "out_hex"), hook_rows),
     "malformed.tsv": (("name", "in_hex", "kind"), malformed_rows),
 }
 

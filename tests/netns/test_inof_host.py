@@ -299,12 +299,12 @@ def test_end_of_the_daemon_withdraws_nothing_and_role_switch_does(host):
     host.start(hook="none")
     assert host.wire.receive(1, lambda p: p.type == 0x88CC)
     host.tables[""]["role"] = "switch"
-    host.daemon.configure({}, [{"name": "eth0"}], host.tables)
+    host.daemon.configure({}, [{"name": "eth0"}], tables=host.tables)
     assert host.daemon.run_ctl("reload").returncode == 0
     assert host.wire.receive(1, lambda p: p.type == 0x88CC and b"\x06\x02\0\0" in bytes(p)), "no TTL 0"
     assert "is off" in host.daemon.run_ctl("show", "inof-host").stdout
     host.tables[""]["role"] = "host"
-    host.daemon.configure({}, [{"name": "eth0"}], host.tables)
+    host.daemon.configure({}, [{"name": "eth0"}], tables=host.tables)
     host.daemon.run_ctl("reload")
     assert host.wire.receive(1, lambda p: p.type == 0x88CC and b"\x06\x02\0\x78" in bytes(p))
     host.daemon.process.terminate()

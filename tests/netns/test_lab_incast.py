@@ -29,7 +29,7 @@ SHAPE = {
     "queue_bytes": {"p50": int, "p99": int, "max": int},
     "fct_ms": {kind: {"n": int, "p50": (int, float), "p99": (int, float)} for kind in ("all", "mice", "elephants")},
     "goodput_mbps": (int, float), "goodput_limit_mbps": (int, float), "retransmitted": int,
-    "drops_by_place": dict,
+    "flows": list, "drops_by_place": dict,
 }
 
 

@@ -4,7 +4,7 @@ other shapes than incast."""
 
 import pytest
 
-from vethlab import counters, expressions, namespaces, outcome, report, samples, topology
+from vethlab import counters, expressions, failures, namespaces, outcome, report, samples, topology
 from vethlab.cli import TOPOLOGIES
 from vethlab.toml_text import table_text
 from vethlab.waiting import WaitTimeout, wait_for
@@ -116,6 +116,59 @@ def test_the_builder_joins_switches(tmp_path, sandbox, wire, shape):
     # Every frame once and in order: a loop would deliver more, a missing entry none.
     got = b.receive(len(frames) + 1, match=lambda p: p.type == 0x88b5, limit_s=1.0)
     assert [bytes(p) for p in got] == [bytes(f) for f in frames]
+
+
+def test_ties_go_the_way_that_links_are_written(tmp_path):
+    ring = load_text(tmp_path, "".join(f"[host.h{i}]\n[switch.s{i}]\n" for i in range(1, 5)) + "".join(
+        f"[link.r{i}]\nends = ['s{i}', 's{i % 4 + 1}']\n[link.h{i}]\nends = ['h{i}', 's{i}']\n" for i in range(1, 5))
+        + "[link.cross]\nends = ['s2', 's4']\n")
+    for i in range(1, 5):
+        hops = ring.next_hops(f"h{i}", without="cross")
+        before, across = (i - 2) % 4 + 1, (i - 3) % 4 + 1
+        assert (hops[f"s{across}"], hops[f"s{before}"]) == (f"s{before}", f"s{i}"), "clockwise"
+    assert ring.next_hops("h4")["s2"] == "s4"
+
+
+@pytest.mark.parametrize("failure, complaint", [
+    ("link = 'y'\nfirst_s = 1\ndown_s = 1\nevery_s = 2\ntimes = 1", "failure.link: no link 'y'"),
+    ("link = 'x'\nfirst_s = 1\ndown_s = 2\nevery_s = 2\ntimes = 1", "down_s = 2 must be above 0 and below every_s"),
+    ("link = 'x'", "it has link, first_s, down_s, every_s, times"),
+])
+def test_failures_refused(tmp_path, failure, complaint):
+    with pytest.raises(topology.TopologyError, match=complaint):
+        load_text(tmp_path, f"[host.a]\n[switch.s]\n[link.x]\nends = ['a', 's']\n[failure]\n{failure}\n")
+
+
+def test_a_group_of_ports_to_switches(tmp_path):
+    one = load_text(tmp_path, "[host.a]\n[switch_defaults]\nport_group.up = 'switches'\n[switch.s]\n[switch.t]\n"
+                              "[link.a]\nends = ['a', 's']\n[link.b]\nends = ['s', 't']\n")
+    assert [s.groups for s in one.switches] == [{"up": ["t"]}, {"up": ["s"]}]
+
+
+def events(*ms):
+    return [failures.Event(int(t * 1e6), i % 2 == 0) for i, t in enumerate(ms)]
+
+
+def result_of(goodput):
+    return {"start_ns": 0, "series": [{"t_ms": 50 * (i + 1), "goodput_mbps": g} for i, g in enumerate(goodput)]}
+
+
+def test_a_standstill_after_a_failure_is_a_deadlock():
+    # Steps of 50 ms: a dip of one step, then a second failure with a standstill of 300 ms, then traffic again.
+    goodput = [100] * 20 + [50, 0] + [100] * 18 + [10] + [0] * 6 + [100] * 13
+    figures = failures.figures(events(1010, 1200, 2010, 2200), result_of(goodput), {"sw": {"flows": [{}], "moved": "7"}},
+                               {"sw": {"queues": [{"deadlocks": "2", "discarded": "30"}]}})
+    assert figures["stuck_ms"] == [50, 300]
+    assert (figures["times"], figures["deadlocks"]) == (2, 1)
+    assert (figures["goodput_before_mbps"], figures["goodput_end_mbps"]) == (100, 100)
+    assert (figures["hook_flows"], figures["hook_packets"]) == (1, 7)
+    assert (figures["queues_freed"], figures["packets_freed"]) == (2, 30)
+
+
+def test_a_standstill_that_never_ends_lasts_to_the_end():
+    figures = failures.figures(events(1010, 1200), result_of([100] * 20 + [0] * 60), {}, {})
+    assert figures["stuck_ms"] == [3000]
+    assert figures["goodput_end_mbps"] == 0
 
 
 def test_percentiles_are_nearest_rank():

@@ -78,7 +78,7 @@ def test_two_daemons_see_each_other(sandbox, wait_for):
     wait_for(lambda: len(neighbors(db, "right")[0]["packet"]["management"]) == 2, what="the new address")
     assert statistics(db, "right")["changes"] == 1
     # Switched off by a reload: the other is told.
-    da.configure({}, [{"name": "left", "lldp": "off"}], tables)
+    da.configure({}, [{"name": "left", "lldp": "off"}], tables=tables)
     da.run_ctl("reload")
     wait_for(lambda: not neighbors(db, "right"), what="the neighbour to be gone")
     assert statistics(db, "right")["ageouts"] == 0

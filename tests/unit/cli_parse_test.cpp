@@ -92,8 +92,8 @@ class CliCompletion : public testing::Test {
 };
 
 TEST_F(CliCompletion, Commands) {
-  EXPECT_EQ(candidates({""}), (Words{"show", "set", "clear", "config", "reload", "detach", "completion"}));
-  EXPECT_EQ(candidates({"show", "p"}), (Words{"ports", "pfc", "packet-drop", "priority-map"}));
+  EXPECT_EQ(candidates({""}), (Words{"show", "set", "pfc", "clear", "config", "reload", "detach", "completion"}));
+  EXPECT_EQ(candidates({"show", "p"}), (Words{"ports", "pfc", "pfc-watchdog", "packet-drop", "priority-map"}));
   EXPECT_EQ(candidates({"--json", "show", "que"}), Words{"queues"});
   EXPECT_EQ(candidates({"nonsense", ""}), Words{});
 }
@@ -114,6 +114,10 @@ TEST_F(CliCompletion, Arguments) {
   EXPECT_EQ(candidates({"detach", "eth0", ""}), (Words{"eth1", "swp1"}));
   EXPECT_EQ(candidates({"config", "check", ""}), Words{":files"});
   EXPECT_EQ(candidates({"completion", ""}), (Words{"bash", "zsh"}));
+  // A command of its own, or a port.
+  EXPECT_EQ(candidates({"show", "pfc", ""}), (Words{"hook-flows", "eth0", "eth1", "swp1"}));
+  EXPECT_EQ(candidates({"show", "pfc", "eth0", ""}), Words{});
+  EXPECT_EQ(candidates({"show", "pfc", "hook-flows", ""}), Words{});
 }
 
 TEST_F(CliCompletion, PortsComeFromTheInstanceOnTheLine) {

@@ -45,6 +45,32 @@ TEST(CliPfc, AQueueWithoutPfcHasNoThresholds) {
   EXPECT_FALSE(has(pfc_text(reply, {}), "0B"));
 }
 
+TEST(CliPfc, HookFlowsAndWhatBecameOfThem) {
+  EXPECT_EQ(hook_flows_text({}, {}), "no port groups: see [[port_group]] in lossless.toml(5)\n");
+  v1::ListHookFlowsReply reply;
+  auto* group = reply.add_groups();
+  group->set_name("uplinks");
+  group->add_ports("eth0");
+  group->add_ports("eth1");
+  reply.set_moved(1234);
+  EXPECT_TRUE(has(hook_flows_text(reply, {}), "group uplinks: eth0, eth1\n"));
+  EXPECT_TRUE(has(hook_flows_text(reply, {}), "no hook flows"));
+  auto* flow = reply.add_flows();
+  flow->set_source("192.0.2.1");
+  flow->set_destination("2001:db8::1");
+  flow->set_ingress("eth0");
+  flow->set_egress("eth1");
+  flow->set_dscp(26);
+  flow->set_new_dscp(34);
+  flow->set_tc(4);
+  flow->set_moved(true);
+  flow->set_packets(56'789);
+  flow->set_last_ms_ago(2500);
+  const std::string text = hook_flows_text(reply, {});
+  for (const char* part : {"1,234 moved", "192.0.2.1", "2001:db8::1", "eth1", "26", "34", "56,789", "2.5s"})
+    EXPECT_TRUE(has(text, part)) << part << '\n' << text;
+}
+
 TEST(CliPfc, BothViewsOfTheBuffer) {
   v1::ListBufferReply reply;
   reply.set_cell_bytes(208);

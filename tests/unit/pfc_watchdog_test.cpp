@@ -24,6 +24,7 @@ const WatchdogSteps kDropEnds{Step::DropStop, Step::PfcOn, Step::Restored};
 
 WatchdogConfig with(WatchdogAction action, RecoveryMode mode = RecoveryMode::Auto, std::uint32_t limit = 0) {
   WatchdogConfig config;
+  config.on = true;
   config.action = action;
   config.mode = mode;
   config.trigger_limit = limit;
@@ -602,6 +603,7 @@ TEST(WatchdogSettings, PollLongerThanDetectionIsRefusedInEitherOrder) {
       "late, "
       "must be at most as long";
   WatchdogConfig config;
+  config.on = true;
   config.detection_ms = 300;
   EXPECT_EQ(with_poll(config, 400).error(), message);
   config.detection_ms = 400;
@@ -625,6 +627,7 @@ TEST(WatchdogSettings, Names) {
 
 WatchdogConfig any_config() {
   WatchdogConfig config;
+  config.on = true;
   config.detection_ms = *rc::gen::inRange<std::uint32_t>(100, 5001);
   config.poll_ms = *rc::gen::inRange<std::uint32_t>(10, config.detection_ms + 1);
   config.recovery_ms = *rc::gen::inRange<std::uint32_t>(100, 60'001);

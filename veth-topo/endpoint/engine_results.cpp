@@ -62,6 +62,7 @@ Results Engine::results() const {
   r.fct = fct_;
   r.series = series_;
   r.mice_bytes = config_.mice_bytes;
+  r.start_ns = run_start_;
   r.steady_s = static_cast<double>(run_end_ - steady_start_) / 1e9;
   if (r.steady_s > 0)
     r.goodput_mbps = static_cast<double>(end_delivered_ - steady_delivered_) * 8 / (r.steady_s * 1e6);

@@ -138,6 +138,7 @@ std::string to_json(const Results& r) {
                 {"elephants", fct_json(r.fct, [&](const FctSample& s) { return s.bytes > r.mice_bytes; })}}},
               {"goodput_mbps", rounded(r.goodput_mbps)},
               {"goodput_limit_mbps", rounded(r.goodput_limit_mbps)},
+              {"start_ns", r.start_ns},
               {"steady_s", rounded(r.steady_s)},
               {"connect_ms", rounded(r.connect_ms)},
               {"retransmitted", retransmitted},

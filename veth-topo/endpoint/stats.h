@@ -75,7 +75,8 @@ struct Results {
   std::uint64_t mice_bytes = 0;
   double goodput_mbps = 0;
   double goodput_limit_mbps = 0;
-  double steady_s = 0;  // length of the window goodput_mbps was measured over
+  std::uint64_t start_ns = 0;  // of the traffic, CLOCK_MONOTONIC
+  double steady_s = 0;         // length of the window goodput_mbps was measured over
   double connect_ms = 0;
   bool interrupted = false;
   std::string error;  // empty: the run went through

@@ -34,7 +34,7 @@ def _number(text):
 
 
 def _parameters(options):
-    given = {name: getattr(options, name) for name in ("senders", "rate") if getattr(options, name) is not None}
+    given = {name: getattr(options, name) for name in ("senders", "rate", "triggers") if getattr(options, name) is not None}
     for item in options.set:
         name, equals, value = item.partition("=")
         if not equals:
@@ -159,6 +159,7 @@ def _parser():
                      help="variants to run, one after the other; `all` (default) for all")
     run.add_argument("--senders", type=_number, metavar="N", help="number of senders")
     run.add_argument("--rate", type=_number, metavar="MBIT", help="link rate in Mbit/s")
+    run.add_argument("--triggers", type=_number, metavar="N", help="times that a link fails, in labs where one does")
     run.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER", help="any other parameter of the lab")
     run.add_argument("--duration", type=float, metavar="S", help="seconds of traffic in each variant")
     run.add_argument("--seed", type=int, default=1, metavar="N", help="seed of all randomness (default 1)")

@@ -5,6 +5,8 @@ import ctypes
 import json
 import os
 import secrets
+import socket
+import struct
 import subprocess
 import threading
 from pathlib import Path
@@ -15,6 +17,7 @@ NETNS_DIR = Path("/run/netns")
 PREFIX = "ll-"
 BRIDGE = "br0"
 _CLONE_NEWNET = 0x40000000
+_SO_ATTACH_FILTER = 26
 _libc = ctypes.CDLL(None, use_errno=True)
 
 # IPv6 would add router solicitations and duplicate address detection to the counters;
@@ -147,6 +150,22 @@ def add_fdb(netns, entries):
     """Static forwarding entries: (MAC address, port)."""
     ip_batch([f"fdb replace {mac} dev {port} master static" for mac, port in entries],
              netns=netns, tool="bridge")
+
+
+_ETH_MAC_CONTROL = 0x8808
+_NOTHING = struct.pack("HBBI", 6, 0, 0, 0)  # a socket filter's only instruction: return 0
+
+
+def open_mac_control_sink(netns):
+    """A socket that takes MAC control frames in a namespace and throws them away. Without one the kernel counts
+    them as dropped at the interface when nobody listens any more."""
+    def body():
+        sink = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_MAC_CONTROL))
+        program = ctypes.create_string_buffer(_NOTHING)
+        sink.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("HL", 1, ctypes.addressof(program)))
+        return sink
+
+    return in_namespace(netns, body)
 
 
 def build(topology, run_id):

@@ -37,6 +37,12 @@ def _pfc(result, pfc_of_switch):
     return {**totals, "paused_ms": totals["paused_ms"] + round(hosts_ms)}
 
 
+def _flows(topology, result):
+    """Payload delivered by each connection over the time of the traffic."""
+    return [{"from": f["from"], "to": f["to"], "goodput_mbps": round(f["goodput_bytes"] * 8e-6 / topology.duration_s, 3)}
+            for f in result.get("flows", [])]
+
+
 def build(topology, seed, result, places, ecn_of_switch, pfc_of_switch, queue_samples):
     """`places`: losses by place during the run; `queue_samples`: the bottleneck's, while traffic ran."""
     lost = _end_to_end(topology, result)
@@ -56,6 +62,7 @@ def build(topology, seed, result, places, ecn_of_switch, pfc_of_switch, queue_sa
         "fct_ms": _fct(result),
         "goodput_mbps": result["goodput_mbps"],
         "goodput_limit_mbps": result["goodput_limit_mbps"],
+        "flows": _flows(topology, result),
         "retransmitted": result["retransmitted"],
         "drops_by_place": _by_place(result, places, lost),
     }

@@ -80,6 +80,16 @@ def _draw_goodput(axes, measured, colour):
                   label=f"{measured.outcome['variant']} ({measured.outcome['goodput_mbps']:.1f} Mbit/s)")
 
 
+def _draw_failures(axes, measured):
+    """The times in which the lab's link was down."""
+    seconds = [(event.ns - measured.start_ns) / 1e9 for event in measured.failures]
+    for down, up in zip(seconds[::2], [*seconds[1::2], measured.outcome["duration_s"]]):
+        axes.axvspan(down, up, color=_GREY, alpha=0.12, linewidth=0, zorder=0.8)
+    if seconds:
+        axes.annotate("link down", ((seconds[0]), 1), xycoords=("data", "axes fraction"), xytext=(2, -10),
+                      textcoords="offset points", fontsize=8, color=_GREY)
+
+
 def figure(runs):
     """The matplotlib figure of a list of runner.Measured."""
     with plt.rc_context(_STYLE):
@@ -90,6 +100,8 @@ def figure(runs):
             _draw_marks(marks, run, colour)
             _draw_goodput(goodput, run, colour)
         _draw_thresholds(queue, runs)
+        for axes in (queue, marks, goodput):
+            _draw_failures(axes, runs[0])
         _rule(goodput, runs[0].outcome["goodput_limit_mbps"], "limit")
         for axes, label in ((queue, "queue depth (KB)"), (marks, "marked CE (1/s)"),
                             (goodput, "goodput (Mbit/s)")):

@@ -58,9 +58,35 @@ _ROWS = [
 ]
 
 
+_MAX_FLOWS = 4  # more of them would fill the table
+
+_FAILURE_ROWS = [
+    ("link failures", lambda f: _count(f["times"])),
+    ("  ended in a deadlock", lambda f: _count(f["deadlocks"])),
+    ("  longest standstill", lambda f: milliseconds(max(f["stuck_ms"], default=0))),
+    ("goodput before them", lambda f: f"{f['goodput_before_mbps']:.1f} Mbit/s"),
+    ("  in the last 0.5 s", lambda f: f"{f['goodput_end_mbps']:.1f} Mbit/s"),
+    ("queues freed by a watchdog", lambda f: _count(f["queues_freed"])),
+    ("  packets dropped for it", lambda f: _count(f["packets_freed"])),
+    ("hook flows", lambda f: _count(f["hook_flows"])),
+    ("  packets moved", lambda f: _count(f["hook_packets"])),
+]
+
+
+def _flow_rows(outcomes):
+    flows = outcomes[0]["flows"]
+    if len(flows) > _MAX_FLOWS:
+        return []
+    return [[f"  {f['from']} to {f['to']}", *[f"{o['flows'][i]['goodput_mbps']:.1f} Mbit/s" for o in outcomes]]
+            for i, f in enumerate(flows)]
+
+
 def rows(outcomes):
     """[label, value of each variant, …] for each figure."""
-    return [[label, *[cell(o) for o in outcomes]] for label, cell in _ROWS]
+    table = [[label, *[cell(o) for o in outcomes]] for label, cell in _ROWS]
+    if all("failures" in o for o in outcomes):
+        table += [[label, *[cell(o["failures"]) for o in outcomes]] for label, cell in _FAILURE_ROWS]
+    return [*table[:2], *_flow_rows(outcomes), *table[2:]]
 
 
 def headline(outcome):

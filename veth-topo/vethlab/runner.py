@@ -7,7 +7,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 
-from . import counters, namespaces, outcome, processes, samples
+from . import counters, failures, namespaces, outcome, processes, samples
 from .interrupts import held
 from .rundir import RunDir
 from .switchd import SwitchDaemon
@@ -27,6 +27,7 @@ class Measured:
     marks: list = field(default_factory=list)    # (ns, marked packets so far)
     goodput: list = field(default_factory=list)  # (ms since start, Mbit/s)
     thresholds: dict = field(default_factory=dict)  # kmin, kmax, limit of the bottleneck, where configured
+    failures: list = field(default_factory=list)  # failures.Event
     pfc: dict = field(default_factory=dict)      # switch -> rows of counters.pfc_rows at the end
     missed_share: float = 0.0                    # of the sampler's ticks, 0 to 1: it woke too late
 
@@ -51,10 +52,12 @@ class LabRun:
         self.namespaces = {n: namespaces.ns_name(self.rundir.run_id, n) for n in topology.nodes}
         self.daemons = {}
         self.traffic = None
+        self.failures = failures.Failures(topology, self.namespaces)
         self.sampler = None
         self._tools = tools
         self._seed = seed
         self._keep = keep
+        self._sinks = []
         cpus = sorted(os.sched_getaffinity(0))
         # Traffic and forwarding on one CPU keep a flow's packets in order; whoever watches uses another.
         self._traffic_cpu, self._watch_cpu = cpus[-1], cpus[0]
@@ -73,6 +76,7 @@ class LabRun:
     def build(self):
         self.rundir.add_namespaces(list(self.namespaces.values()))
         namespaces.build(self.topology, self.rundir.run_id)
+        self._sinks = [namespaces.open_mac_control_sink(self.namespaces[h.name]) for h in self.topology.hosts]
 
     def start_switches(self):
         for switch in self.topology.switches:
@@ -82,7 +86,7 @@ class LabRun:
             self.daemons[switch.name] = daemon
             ports = [{"name": link.end_at(switch.name).name, "rate": round(link.rate_mbit * 1_000_000),
                       **switch.port} for link in self.topology.links_of(switch.name)]
-            daemon.configure(switch.queues, ports)
+            daemon.configure(switch.queues, ports, switch.groups, switch.hook_flows)
             daemon.start(die_with_parent=not self._keep)
         for daemon in self.daemons.values():
             daemon.wait_ready()
@@ -110,6 +114,8 @@ class LabRun:
             for daemon in self.daemons.values():
                 daemon.detach_and_stop()
         finally:
+            for sink in self._sinks:
+                sink.close()
             self.rundir.remove()
 
     def _say_kept(self):
@@ -143,9 +149,17 @@ class LabRun:
     def _pfc(self):
         return {name: counters.pfc_rows(d.ctl_running("show", "pfc")) for name, d in self.daemons.items()}
 
+    def _hook_flows(self):
+        return {s.name: self.daemons[s.name].ctl_running("show", "pfc", "hook-flows")
+                for s in self.topology.switches if s.groups}
+
+    def _watchdogs(self):
+        return {name: d.ctl_running("show", "pfc-watchdog") for name, d in self.daemons.items()}
+
     def _snapshot(self):
         ecn = self._ecn()
-        return counters.take(self.topology, self.namespaces, ecn), ecn
+        drops = {name: d.ctl_running("show", "packet-drop") for name, d in self.daemons.items()}
+        return counters.take(self.topology, self.namespaces, ecn, drops), ecn
 
     def _watch(self, progress):
         """Until the traffic ends: checks that everybody lives, and follows the marks."""
@@ -162,6 +176,8 @@ class LabRun:
                 marks.append((time.monotonic_ns(), counters.ecn_totals(self._ecn())["marked"]))
                 # At most a tenth of a CPU goes into asking, also where a process takes long to start.
                 next_marks = now + max(_MARKS_EVERY_S, 10 * (time.monotonic() - now))
+            if self.traffic.status():
+                self.failures.step()
             progress(min(now - start, self.topology.duration_s), self.traffic.status())
             time.sleep(_TICK_S)
         return marks
@@ -174,12 +190,14 @@ class LabRun:
         queue = samples.window(samples.read_queue(self._samples_file, point.port, point.tc),
                                self.topology.duration_s)
         built = outcome.build(self.topology, self._seed, result, last.since(first), ecn, pfc, queue)
+        if self.topology.failure:
+            built["failures"] = failures.figures(self.failures.events, result, self._hook_flows(), self._watchdogs())
         switch = next(s for s in self.topology.switches if s.name == point.switch)
         table = switch.queues.get(str(point.tc), {})
         return Measured(built, start_ns=queue[0].t_ns if queue else 0, queue=queue, marks=marks,
                         goodput=[(p["t_ms"], p["goodput_mbps"]) for p in result.get("series", [])],
                         thresholds={**table.get("ecn", {}), "limit": table.get("limit")},
-                        pfc=pfc, missed_share=1 - len(queue) / self._ticks(queue))
+                        pfc=pfc, failures=self.failures.events, missed_share=1 - len(queue) / self._ticks(queue))
 
     @staticmethod
     def _ticks(queue):

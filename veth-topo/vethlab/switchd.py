@@ -18,14 +18,18 @@ class DaemonError(RuntimeError):
     """The daemon did not start, ended early or refused; the message has the tail of its log."""
 
 
-def config_text(instance, socket, queues, ports, tables=None):
-    """A configuration of losslessd. `queues`: {"3": {...}}; `ports`: [{"name": ..., ...}]; `tables`: further
-    top-level tables by name, "" for plain keys."""
+def config_text(instance, socket, queues, ports, groups=None, hook_flows=(), tables=None):
+    """A configuration of losslessd. `queues`: {"3": {...}}; `ports`: [{"name": ..., ...}]; `groups`: port group
+    -> ports; `hook_flows`: [{"dscp": [...], ...}]; `tables`: further top-level tables by name, "" for plain keys."""
     tables = tables or {}
-    parts = [table_text("", {"instance": instance, **tables.get("", {})}).lstrip(), table_text("[api]", {"socket": str(socket)})]
+    parts = [table_text("", {"instance": instance, **tables.get("", {})}).lstrip(),
+             table_text("[api]", {"socket": str(socket)})]
     parts += [table_text(f"[{name}]", table) for name, table in tables.items() if name]
     parts += [table_text(f"[queue.{tc}]", table) for tc, table in sorted(queues.items())]
     parts += [table_text("[[port]]", port) for port in ports]
+    parts += [table_text("[[port_group]]", {"name": name, "ports": members})
+              for name, members in (groups or {}).items()]
+    parts += [table_text("[[hook_flow]]", rule) for rule in hook_flows]
     return "\n".join(parts)
 
 
@@ -42,8 +46,8 @@ class SwitchDaemon:
         self._tools = tools
         self._rundir = rundir
 
-    def configure(self, queues, ports, tables=None):
-        self.config.write_text(config_text(self.instance, self.socket, queues, ports, tables))
+    def configure(self, queues, ports, groups=None, hook_flows=(), tables=None):
+        self.config.write_text(config_text(self.instance, self.socket, queues, ports, groups, hook_flows, tables))
 
     def start(self, die_with_parent=True):
         """Starts the daemon; does not wait for it."""

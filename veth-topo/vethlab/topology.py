@@ -15,7 +15,7 @@ from .expressions import ExpressionError, resolve
 
 MAX_IFNAME = 15
 _TOP_KEYS = {"title", "parameters", "host", "switch", "switch_defaults", "link", "link_defaults", "traffic",
-             "traffic_defaults", "dcqcn", "endpoint", "sample", "variant", "duration_s", "kind"}
+             "traffic_defaults", "dcqcn", "endpoint", "sample", "variant", "duration_s", "failure", "kind"}
 
 
 class TopologyError(ValueError):
@@ -35,6 +35,7 @@ class Link:
     ends: tuple[Interface, Interface]
     rate_mbit: float
     mtu: int
+    name: str = ""  # NAME of its [link.NAME]
 
     def end_at(self, node):
         return next(e for e in self.ends if e.node == node)
@@ -64,8 +65,20 @@ class Switch:
     name: str
     queues: dict = field(default_factory=dict)  # "0".."7" -> the [queue.N] table of losslessd
     port: dict = field(default_factory=dict)    # keys of every [[port]], e.g. trust
+    groups: dict = field(default_factory=dict)  # port groups: name -> ports
+    hook_flows: list = field(default_factory=list)  # the [[hook_flow]] tables of losslessd
     flood: bool = False                         # learn and flood as bridges do; else static entries only
     managed: bool = True                        # losslessd runs here
+
+
+@dataclass
+class Failure:
+    """A link that fails and comes back, again and again; seconds since the traffic began."""
+    link: str
+    first_s: float
+    down_s: float
+    every_s: float
+    times: int
 
 
 @dataclass
@@ -90,6 +103,7 @@ class Topology:
     dcqcn: dict
     endpoint: dict     # further top-level keys for the endpoint
     samples: list[SamplePoint]
+    failure: Failure | None = None
 
     @property
     def nodes(self):
@@ -109,12 +123,15 @@ class Topology:
         tcs = port.get("dot1p_tc", list(range(8)))
         return tcs[dot1p]
 
-    def next_hops(self, host):
-        """switch -> interface towards `host`, on shortest paths (a tree, so no loop even in a ring)."""
+    def next_hops(self, host, without=""):
+        """switch -> interface towards `host`, on shortest paths (a tree, so no loop even in a ring) that do
+        without the link of that name. Of two ways of one length: that whose links are written in its direction."""
         hops, todo, seen = {}, deque([host]), {host}
         while todo:
             node = todo.popleft()
-            for link in self.links_of(node):
+            for link in sorted(self.links_of(node), key=lambda link, to=node: link.ends[1].node != to):
+                if link.name == without:
+                    continue
                 far = link.end_beyond(node)
                 if far.node in seen or far.node not in {s.name for s in self.switches}:
                     continue
@@ -182,6 +199,7 @@ def _switches(document, groups):
     for name, spec in document.get("switch", {}).items():
         spec = merge(defaults, spec)
         switches.append(Switch(name, spec.get("queue", {}), spec.get("port", {"trust": "dscp"}),
+                               spec.get("port_group", {}), spec.get("hook_flow", []),
                                spec.get("flood", False), spec.get("managed", True)))
         groups[name] = [name]
     return switches
@@ -234,8 +252,33 @@ def _links(document, hosts, groups):
             raise TopologyError(f"{where}.ends: must name two nodes or groups")
         for a, b in _pairs(groups, spec["ends"], where):
             ends = (names.take(a, b), names.take(b, a))
-            links.append(Link(ends, spec.get("rate", 0), spec.get("mtu", 1500)))
+            links.append(Link(ends, spec.get("rate", 0), spec.get("mtu", 1500), key))
     return links
+
+
+def _fill_groups(switches, links):
+    """A port group "switches" is every port that leads to another switch."""
+    names = {s.name for s in switches}
+    for switch in switches:
+        towards = [link.end_at(switch.name).name for link in links
+                   if {e.node for e in link.ends} <= names and switch.name in {e.node for e in link.ends}]
+        switch.groups = {k: towards if v == "switches" else v for k, v in switch.groups.items()}
+
+
+def _failure(document, links):
+    spec = document.get("failure")
+    if spec is None:
+        return None
+    try:
+        failure = Failure(**spec)
+    except TypeError as e:
+        raise TopologyError(f"failure: {e}; it has link, first_s, down_s, every_s, times") from e
+    if failure.link not in {link.name for link in links}:
+        raise TopologyError(f"failure.link: no link '{failure.link}'")
+    if not 0 < failure.down_s < failure.every_s:
+        raise TopologyError(f"failure: down_s = {failure.down_s:g} must be above 0 and below every_s = "
+                            f"{failure.every_s:g}")
+    return failure
 
 
 def _flows(document, groups):
@@ -274,10 +317,12 @@ def load(path, variant, given=None, duration_s=None):
         raise TopologyError(f"{path}: {e}") from e
     hosts, groups = _hosts(document)
     switches = _switches(document, groups)
+    links = _links(document, hosts, groups)
+    _fill_groups(switches, links)
     topology = Topology(
         lab=Path(path).stem, title=document.get("title", ""), variant=variant, parameters=parameters,
         duration_s=duration_s if duration_s is not None else document.get("duration_s", 10),
-        hosts=hosts, switches=switches, links=_links(document, hosts, groups),
+        hosts=hosts, switches=switches, links=links, failure=_failure(document, links),
         flows=_flows(document, groups), dcqcn=document.get("dcqcn", {}),
         endpoint=document.get("endpoint", {}), samples=[])
     topology.samples = _samples(document, topology)
