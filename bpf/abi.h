@@ -59,15 +59,21 @@ struct ll_index {
 
 /* Map `ports`, key: slot. The tables are the configured ones multiplied out. */
 struct ll_port {
-	__u32 slot;              /* its own row */
-	__u8 trust;              /* enum ll_trust */
-	__u8 port_tc;            /* TC of a packet that carries nothing to trust */
-	__u8 remark;             /* 1: dscp_new differs from the identity somewhere */
-	__u8 group;              /* port group, LL_HOOK_NO_GROUP: none (stages/hook_flow.h) */
+	__u32 slot;   /* its own row */
+	__u8 trust;   /* enum ll_trust */
+	__u8 port_tc; /* TC of a packet that carries nothing to trust */
+	__u8 remark;  /* 1: dscp_new differs from the identity somewhere */
+	__u8 group;   /* port group, LL_HOOK_NO_GROUP: none (stages/hook_flow.h) */
+	__u8 guard;   /* LL_GUARD_*: what storage traffic that comes in here must keep to; 0: nothing */
+	__u8 reserved[3];
 	__u8 dot1p_tc[LL_TCS];   /* PCP -> TC */
 	__u8 dscp_tc[LL_DSCPS];  /* DSCP -> TC, through dscp->dscp, dscp->dot1p and dot1p->TC */
 	__u8 dscp_new[LL_DSCPS]; /* DSCP -> DSCP written into the packet (trust dscp only) */
 };
+
+#define LL_GUARD_ZONES 0x01u      /* hard zoning: both ends in one zone */
+#define LL_GUARD_INITIATORS 0x02u /* not from one initiator to another */
+#define LL_GUARD_LIST 0x04u       /* the source is in the white list of this port */
 
 /* Row of a (port, TC) in the arrays `wred`, `ewma`, `ecn_stats`, `class_stats`, `mmu`, `pfc`, `pause`
  * and `watchdog`. */
@@ -287,6 +293,56 @@ struct ll_latency {
 #define LL_CB_ROW 1    /* LL_ROW of its ingress port and TC */
 #define LL_CB_BYTES 2  /* what it was counted as */
 
+/*
+ * iNOF. The zones of an address: map `zone_hosts`, key: the address, IPv4 as ::ffff:a.b.c.d. An address
+ * without a row is no host of any zone. Up to LL_ZONE_LIST zones stand in the row; a host with more has
+ * LL_ZONE_MANY there and all of them in a bitmap, map `zone_bits`, same key.
+ */
+#define LL_ZONES 16384u      /* zone numbers: 0 .. LL_ZONES-1 */
+#define LL_ZONE_HOSTS 32768u /* rows */
+#define LL_ZONE_LIST 8u
+#define LL_ZONE_NONE 0xffffffffu
+#define LL_ZONE_WORDS (LL_ZONES / 64u)
+#define LL_ZONE_MANY 0x01u      /* the zones are in `zone_bits` */
+#define LL_ZONE_INITIATOR 0x02u /* the host is an NVMe initiator */
+
+struct ll_zone_key {
+	union {
+		__u8 byte[16];
+		__u64 word[2];
+	};
+};
+struct ll_zone_host {
+	__u32 flags;
+	__u32 zones[LL_ZONE_LIST]; /* those in use first, then LL_ZONE_NONE */
+};
+struct ll_zone_bits {
+	__u64 word[LL_ZONE_WORDS]; /* zone z: bit z % 64 of word z / 64 */
+};
+
+/* Map `zone_allow`: the white list, longest prefix first. The prefix covers the whole slot and a part of the
+ * address. */
+#define LL_ALLOW_BITS (32u + 128u)
+#define LL_ALLOW_ROWS 65536u
+struct ll_allow_key {
+	__u32 prefix; /* bits of what follows */
+	__u32 slot;   /* of the port */
+	struct ll_zone_key address;
+};
+
+/* Storage traffic dropped at ingress by reason. Map `zone_stats`, per CPU, row per port slot; packets. */
+enum ll_zone_drop {
+	LL_ZONE_DROP_ISOLATED = 0,   /* no zone in common */
+	LL_ZONE_DROP_STRANGER = 1,   /* one end is a host of a zone, the other is unknown */
+	LL_ZONE_DROP_INITIATORS = 2, /* both are initiators */
+	LL_ZONE_DROP_DENIED = 3,     /* the source is not in the port's white list */
+	LL_ZONE_DROPS = 4,
+	LL_ZONE_PASS = 5,
+};
+struct ll_zone_stats {
+	__u64 drop[LL_ZONE_DROPS];
+};
+
 /* Map `meta`, one row: whose maps these are. Read and written by user space alone. */
 struct ll_meta {
 	__u32 abi; /* LL_ABI_VERSION */
@@ -300,7 +356,7 @@ struct ll_meta {
 #define _Static_assert static_assert
 #endif
 LL_SIZE_IS(ll_index, 8);
-LL_SIZE_IS(ll_port, 144);
+LL_SIZE_IS(ll_port, 148);
 LL_SIZE_IS(ll_wred, 20);
 LL_SIZE_IS(ll_ewma, 16);
 LL_SIZE_IS(ll_ecn_stats, 96);
@@ -314,6 +370,11 @@ LL_SIZE_IS(ll_watchdog, 24);
 LL_SIZE_IS(ll_pfc_stats, 72);
 LL_SIZE_IS(ll_pfc_event, 24);
 LL_SIZE_IS(ll_latency, 2816);
+LL_SIZE_IS(ll_zone_key, 16);
+LL_SIZE_IS(ll_zone_host, 36);
+LL_SIZE_IS(ll_zone_bits, 2048);
+LL_SIZE_IS(ll_allow_key, 24);
+LL_SIZE_IS(ll_zone_stats, 32);
 LL_SIZE_IS(ll_meta, 80);
 #ifdef __cplusplus
 #undef _Static_assert

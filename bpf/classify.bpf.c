@@ -2,12 +2,14 @@
 /*
  * tcx ingress: priority trust. Sets skb->priority to the class of the packet's TC, so that the queue, PFC,
  * ECN and statistics agree on it; rewrites the DSCP where the port's dscp->dscp table says so. MAC control
- * frames end here: they are for this port and are never forwarded.
+ * frames end here: they are for this port and are never forwarded. So does storage traffic between hosts that
+ * may not talk to one another.
  */
 #include "kernel.h"
 #include "maps.h"
 #include "skb.h"
 #include "pause.h"
+#include "zone.h"
 #include "lldp.h"
 #include "stages/classify.h"
 
@@ -41,6 +43,8 @@ int ll_classify_ingress(struct __sk_buff *skb)
 	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_LLDP)))
 		ll_keep_lldp(skb);
 	ll_parse_skb(skb, &h);
+	if (LL_UNLIKELY(port->guard) && h.ip && ll_zone_guard(skb, port->slot, port->guard, h.l3_off, h.ip))
+		return LL_TCX_DROP;
 	c = ll_classify(port, &h);
 	skb->priority = LL_PRIORITY(c.tc);
 	skb->tc_index = LL_TC_INDEX(c.tc);

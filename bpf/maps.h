@@ -162,6 +162,37 @@ LL_MAP struct {
 } hook_flows SEC(".maps");
 
 LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LL_ZONE_HOSTS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct ll_zone_key);
+	__type(value, struct ll_zone_host);
+} zone_hosts SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LL_ZONE_HOSTS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct ll_zone_key);
+	__type(value, struct ll_zone_bits);
+} zone_bits SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(max_entries, LL_ALLOW_ROWS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct ll_allow_key);
+	__type(value, __u32);
+} zone_allow SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_zone_stats);
+} zone_stats SEC(".maps");
+
+LL_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);

@@ -44,6 +44,7 @@ void add_show(CLI::App& root, Action& action) {
   add_show_pfc_watchdog(*show, action);
   add_show_buffer(*show, action);
   add_show_packet_drop(*show, action);
+  add_show_inof(*show, action);
   add_show_inof_host(*show, action);
   add_show_lldp(*show, action);
   add_show_priority_map(*show, action);
@@ -166,6 +167,8 @@ std::unique_ptr<CLI::App> make_parser(GlobalOptions& options, Action& action) {
   add_set(*root, action);
   add_pfc(*root, action);
   add_clear(*root, action);
+  add_zone(*root, action);
+  add_zone_switches(*root, action);
   add_config(*root, action);
   add_reload(*root, action);
   add_detach(*root, action);

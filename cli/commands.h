@@ -8,6 +8,7 @@
 
 #include "cli/context.h"
 #include "cli/table.h"
+#include "inof.grpc.pb.h"
 #include "inof_host.grpc.pb.h"
 #include "lldp.grpc.pb.h"
 
@@ -21,6 +22,9 @@ void add_show_hook_flows(CLI::App& pfc, Action& action);
 void add_show_pfc_watchdog(CLI::App& show, Action& action);
 void add_show_buffer(CLI::App& show, Action& action);
 void add_show_packet_drop(CLI::App& show, Action& action);
+void add_show_inof(CLI::App& show, Action& action);
+void add_zone(CLI::App& root, Action& action);
+void add_zone_switches(CLI::App& root, Action& action);  // default-zone, hard-zoning
 void add_show_inof_host(CLI::App& show, Action& action);
 void add_show_lldp(CLI::App& show, Action& action);
 void add_show_priority_map(CLI::App& show, Action& action);
@@ -47,6 +51,11 @@ std::string buffer_text(const v1::ListBufferReply& reply, const Style& style);
 std::string packet_drops_text(const v1::ListPacketDropsReply& reply, const Style& style);
 // `view`: addresses, members, events, statistics; empty: an overview.
 std::string inof_host_text(const v1::GetInofHostReply& reply, const std::string& view, const Style& style);
+std::string inof_hosts_text(const v1::ListInofHostsReply& reply, const Style& style);
+std::string inof_zones_text(const v1::ListInofZonesReply& reply, const Style& style);
+std::string inof_status_text(const v1::GetInofStatusReply& reply, const Style& style);
+std::string inof_statistics_text(const v1::GetInofStatisticsReply& reply, const Style& style);
+std::string inof_whitelist_text(const v1::GetInofWhitelistReply& reply, const Style& style);
 std::string lldp_neighbors_text(const v1::ListLldpNeighborsReply& reply, const Style& style);
 std::string lldp_local_text(const v1::ListLldpLocalReply& reply, const Style& style);
 std::string lldp_statistics_text(const v1::ListLldpStatisticsReply& reply, const Style& style);

@@ -89,6 +89,10 @@ std::vector<Candidate> arguments(const Walk& at, const std::string& current, con
   if (at.positionals.size() > index && option->get_items_expected_max() <= 1) return {};
   const std::string& name = option->get_name();
   if (name == "IF") return ports(at, names);
+  if (name == "HOST") return plain({"local", "remote"});
+  if (name == "ZONE" && at.command->get_parent()->get_name() == "inof") return plain({"inconsistent"});
+  if (name == "INCONSISTENT") return plain({"inconsistent"});
+  if (name == "SWITCH") return plain({"on", "off"});
   if (name == "VIEW") return plain({"neighbors", "local", "statistics"});
   if (name == "WHAT") return plain({"addresses", "members", "events", "statistics"});
   if (name == "TC") return plain({"0", "1", "2", "3", "4", "5", "6", "7"});

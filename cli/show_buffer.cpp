@@ -88,7 +88,13 @@ std::string packet_drops_text(const v1::ListPacketDropsReply& reply, const Style
                count_cell(q.tail(), Tone::Bad), count_cell(q.wred(), Tone::Bad),
                count_cell(q.pool(), Tone::Bad), count_cell(q.watchdog(), Tone::Bad)});
   }
-  return table.text(style);
+  Table ingress({{"PORT", "", true},
+                 {"ZONE", "storage packets at ingress"},
+                 {"WHITE LIST", "storage packets at ingress"}});
+  for (const auto& p : reply.ports())
+    ingress.add(
+        {text_cell(p.port()), count_cell(p.zone(), Tone::Warn), count_cell(p.whitelist(), Tone::Warn)});
+  return ingress.empty() ? table.text(style) : table.text(style) + '\n' + ingress.text(style);
 }
 
 void add_show_buffer(CLI::App& show, Action& action) {

@@ -16,6 +16,7 @@
 #include "daemon/api/server_io.h"
 #include "daemon/core/clock.h"
 #include "daemon/inof/host_api_io.h"
+#include "daemon/inof/switch_api_io.h"
 #include "daemon/lldp/api_io.h"
 #include "daemon/pfc/service.h"
 #include "loader/probe_io.h"
@@ -65,6 +66,7 @@ class Daemon {
   std::unique_ptr<port::PortService> ports_;
   std::unique_ptr<lldp::LldpService> lldp_;
   std::unique_ptr<inof::HostService> inof_host_;
+  std::unique_ptr<inof::SwitchService> inof_switch_;
   std::unique_ptr<api::Context> context_;
   std::unique_ptr<api::Server> server_;
   std::unique_ptr<asio::posix::stream_descriptor> event_fd_;
@@ -117,6 +119,9 @@ Status Daemon::start() {
   ports_ = std::make_unique<port::PortService>(*netlink_, *datapath_, *pfc_);
   lldp_ = std::make_unique<lldp::LldpService>(loop_, *netlink_);
   inof_host_ = std::make_unique<inof::HostService>(loop_, *netlink_);
+  inof_switch_ = std::make_unique<inof::SwitchService>(loop_, *ports_, lldp_->agent(), wanted_.instance);
+  pfc_->on_deadlock(
+      [this](const std::string& port, unsigned tc, bool on) { inof_switch_->pfc_deadlock(port, tc, on); });
   context_ = std::make_unique<api::Context>(api::Context{.ports = *ports_,
                                                          .pfc = *pfc_,
                                                          .config_file = config_file_,
@@ -127,13 +132,16 @@ Status Daemon::start() {
                                                              [this] {
                                                                given_back_ = true;
                                                                lldp_->leave();
+                                                               inof_switch_->leave();
                                                                stop();
                                                              }});
   auto server =
       api::Server::listen(wanted_.api, loop_, *context_,
-                          {lldp::make_api(loop_, *lldp_, *ports_), inof::make_host_api(loop_, *inof_host_)});
+                          {lldp::make_api(loop_, *lldp_, *ports_), inof::make_host_api(loop_, *inof_host_),
+                           inof::make_switch_api(loop_, *inof_switch_, *ports_)});
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
+  inof_switch_->start(wanted_.inof);
   if (auto ok = ports_->configure(wanted_); !ok) return ok;
   if (auto ok = pfc_->open_unknown_gates(); !ok) return ok;
   if (auto ok = ports_->finish_start(); !ok) return ok;
@@ -174,6 +182,7 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
     return fail(config_file_ + ": instance and api cannot change while losslessd runs; restart it for that");
   auto changes = diff_config(running, *file);
   if (auto ok = ports_->configure(*file); !ok) return fail(ok.error());
+  inof_switch_->reload(file->inof);
   tell_protocols();
   spdlog::info("reloaded {}: {} changes", config_file_, changes.size());
   for (const ConfigChange& change : changes)
@@ -184,6 +193,7 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
 void Daemon::tell_protocols() {
   lldp_->apply(ports_->running(), ports_->ports());
   inof_host_->apply(ports_->running(), ports_->ports());
+  inof_switch_->apply_ports();
 }
 
 void Daemon::wait_for_signal() {
@@ -203,7 +213,9 @@ void Daemon::wait_for_signal() {
 void Daemon::wait_for_events() {
   event_fd_->async_wait(asio::posix::stream_descriptor::wait_read, [this](const asio::error_code& error) {
     if (error) return;
-    const bool complete = events_->read_events([](nlmsghdr*) {});
+    const bool complete = events_->read_events([&](nlmsghdr* header) {
+      if (const auto news = net::read_link_news(header)) inof_switch_->link_changed(news->ifindex, news->up);
+    });
     if (!complete) spdlog::warn("netlink events were lost; looking at everything anew");
     if (auto ok = ports_->reconcile(); !ok) spdlog::error("{}", ok.error());
     tell_protocols();

@@ -38,6 +38,10 @@ struct Maps {
   Map<std::uint32_t, ll_watchdog> watchdog;
   CounterMap<ll_pfc_stats> pfc_stats;
   CounterMap<ll_latency> pfc_latency;
+  Map<ll_zone_key, ll_zone_host> zone_hosts;
+  Map<ll_zone_key, ll_zone_bits> zone_bits;
+  Map<ll_allow_key, std::uint32_t> zone_allow;
+  CounterMap<ll_zone_stats> zone_stats;
   Map<std::uint32_t, ll_hook> hooks;
   CounterMap<ll_hook_stats> hook_stats;
   Map<ll_hook_key, ll_hook_flow> hook_flows;

@@ -230,6 +230,12 @@ Status list_packet_drops(const Context& context, const v1::ListPacketDropsReques
       out->set_pool(context.pfc.mmu().get(LL_ROW(port.slot, tc), &ll_mmu::dropped));
       out->set_watchdog(context.pfc.watchdog().get(LL_ROW(port.slot, tc), &ll_watchdog::discarded));
     }
+    const ll_zone_stats zone = context.ports.maps().zone_stats.sum(port.slot);
+    auto* ingress = reply.add_ports();
+    ingress->set_port(port.config.name);
+    ingress->set_zone(zone.drop[LL_ZONE_DROP_ISOLATED] + zone.drop[LL_ZONE_DROP_STRANGER] +
+                      zone.drop[LL_ZONE_DROP_INITIATORS]);
+    ingress->set_whitelist(zone.drop[LL_ZONE_DROP_DENIED]);
   });
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/core/address_range.h"
 #include "daemon/pfc/alarm_config.h"
 #include "daemon/pfc/watchdog_config.h"
 
@@ -100,6 +101,47 @@ struct BufferConfig {
   bool operator==(const BufferConfig&) const = default;
 };
 
+// Which dialects of iNOF are heard; each host is answered in its own.
+enum class InofDialects : std::uint8_t { Both, Odcc, ChinaMobile };
+
+struct InofZoneConfig {
+  std::string name;                 // 1-31 letters, digits, '_', '-', '.'; not "default"
+  std::vector<AddressRange> hosts;  // ascending, each once
+  bool operator==(const InofZoneConfig&) const = default;
+};
+
+// Hosts that may join on one port.
+struct InofAllowConfig {
+  std::string port;
+  std::vector<AddressRange> hosts;
+  bool operator==(const InofAllowConfig&) const = default;
+};
+
+// Off: any host may join anywhere. On: what neither list has is denied.
+struct InofWhitelistConfig {
+  bool on = false;
+  std::vector<std::string> exceptions;  // ports on which any host may join
+  std::vector<InofAllowConfig> allow;
+  bool operator==(const InofWhitelistConfig&) const = default;
+};
+
+// iNOF switch (intelligent lossless NVMe over Fabrics); see docs/inof.md.
+struct InofConfig {
+  bool on = false;
+  InofDialects dialects = InofDialects::Both;
+  unsigned age_s = 120;           // a host that is silent for longer has left
+  bool default_zone = true;       // hosts in no other zone join the default zone
+  bool hard_zoning = false;       // storage traffic between hosts without a zone in common is dropped
+  bool block_initiators = false;  // and between two initiators, whatever their zones
+  bool keep_changes = true;       // zones and switches set at run time outlast a restart
+  unsigned max_hosts_per_port = 512;
+  unsigned retransmit_ms = 1000;  // until a notification is repeated first; doubles each time, up to 8 s
+  unsigned retransmit_limit = 5;  // repetitions
+  InofWhitelistConfig whitelist;
+  std::vector<InofZoneConfig> zones;  // by name
+  bool operator==(const InofConfig&) const = default;
+};
+
 // The LLDP agent (IEEE 802.1AB).
 struct LldpConfig {
   bool enabled = false;
@@ -157,6 +199,7 @@ struct Config {
   unsigned cell_bytes = 208;  // buffer unit that `show buffer` counts in, 64-4096
   ApiConfig api;
   BufferConfig buffer;
+  InofConfig inof;
   LldpConfig lldp;
   InofHostConfig inof_host;
   std::vector<PortConfig> ports;
@@ -197,6 +240,10 @@ std::expected<Config, ConfigErrors> load_config(const std::string& path);
 
 // A complete file, defaults included: parse_config(to_toml(c)) == c for every c that parse_config can return.
 std::string to_toml(const Config& config);
+
+// The tables under [inof] alone, the same both ways: what losslessd keeps of changes at run time.
+std::string to_toml(const InofConfig& config);
+std::expected<InofConfig, ConfigErrors> parse_inof(std::string_view text, const std::string& file);
 
 // Checks the order kmin < kmax < limit and the ranges. Returns the message of the first fault.
 std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_bytes);

@@ -14,6 +14,7 @@ using pfc::PfcAlarmConfig;
 using pfc::WatchdogConfig;
 
 static_assert(kTcs == LL_TCS && kDscps == LL_DSCPS && kMaxPorts == LL_MAX_PORTS);
+static_assert(kMaxInofZones + 1 == LL_ZONES);
 static_assert(static_cast<int>(Trust::Port) == LL_TRUST_PORT &&
               static_cast<int>(Trust::Dot1p) == LL_TRUST_DOT1P &&
               static_cast<int>(Trust::Dscp) == LL_TRUST_DSCP);
@@ -46,6 +47,7 @@ constexpr std::size_t kMaxSystemName = 255;  // of an LLDP TLV
 constexpr std::size_t kMaxNqn = 223;         // NVMe's own limit
 constexpr std::size_t kMaxPath = 4095;
 constexpr std::size_t kMaxIfname = 15;  // IFNAMSIZ, with its NUL: 16
+constexpr std::size_t kMaxZoneName = 31;
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
@@ -160,6 +162,10 @@ constexpr std::array kBufferKeys{
     row<BufferConfig, &BufferConfig::headroom_bytes>(
         "headroom", kPfcSize, [](const BufferConfig& b) { return b.headroom_bytes > 0; }),
 };
+constexpr Rule kIfname(valid_ifname,
+                       "an interface name of 1 to 15 bytes without '/', ':', '%', white space or "
+                       "control characters, not \".\" or \"..\"");
+
 constexpr std::array kLldpKeys{
     row<LldpConfig, &LldpConfig::enabled>("enabled", kBool),
     row<LldpConfig, &LldpConfig::interval_s>("interval_s", integer(1, 3600)),
@@ -187,10 +193,7 @@ constexpr std::array kInofHostKeys{
     row<InofHostConfig, &InofHostConfig::hook_backoff_s>("hook_backoff_s", integer(1, 3600)),
 };
 constexpr std::array kPortKeys{
-    row<PortConfig, &PortConfig::name>(
-        "name", Rule(valid_ifname,
-                     "an interface name of 1 to 15 bytes without '/', ':', '%', white space or "
-                     "control characters, not \".\" or \"..\"")),
+    row<PortConfig, &PortConfig::name>("name", kIfname),
     row<PortConfig, &PortConfig::rate_bps>("rate", kRate),
     row<PortConfig, &PortConfig::trust>("trust", Rule(kTrusts)),
     row<PortConfig, &PortConfig::priority>("priority", integer(0, kTcs - 1)),
@@ -222,6 +225,38 @@ constexpr std::array kPfcKeys{
     alpha_row<PfcConfig>(),
     row<PfcConfig, &PfcConfig::cable_m>("cable_m", integer(0, kMaxCable)),
     row<PfcConfig, &PfcConfig::reaction_us>("reaction_us", integer(0, kMaxReaction)),
+};
+// The rule of zone names; daemon/inof/zones.h has the same for names given at run time.
+bool valid_zone(std::string_view s) {
+  const auto good = [](char c) {
+    return is_lower(c) || is_upper(c) || is_digit(c) || c == '_' || c == '-' || c == '.';
+  };
+  return !s.empty() && s.size() <= kMaxZoneName && s != "default" && std::ranges::all_of(s, good);
+}
+constexpr std::array<std::string_view, 3> kDialectChoices{"both", "odcc", "china-mobile"};
+
+constexpr std::array kInofKeys{
+    row<InofConfig, &InofConfig::on>("on", kBool),
+    row<InofConfig, &InofConfig::dialects>("dialects", Rule(kDialectChoices)),
+    row<InofConfig, &InofConfig::age_s>("age", integer(3, 3600)),
+    row<InofConfig, &InofConfig::default_zone>("default_zone", kBool),
+    row<InofConfig, &InofConfig::hard_zoning>("hard_zoning", kBool),
+    row<InofConfig, &InofConfig::block_initiators>("block_initiators", kBool),
+    row<InofConfig, &InofConfig::keep_changes>("keep_changes", kBool),
+    row<InofConfig, &InofConfig::max_hosts_per_port>("max_hosts_per_port", integer(1, 8192)),
+    row<InofConfig, &InofConfig::retransmit_ms>("retransmit_ms", integer(10, 60000)),
+    row<InofConfig, &InofConfig::retransmit_limit>("retransmit_limit", integer(0, 20)),
+};
+constexpr std::array kWhitelistKeys{
+    row<InofWhitelistConfig, &InofWhitelistConfig::on>("on", kBool),
+};
+constexpr std::array kZoneKeys{
+    row<InofZoneConfig, &InofZoneConfig::name>(
+        "name", Rule(valid_zone,
+                     "1 to 31 letters, digits, '_', '-' and '.', not \"default\", which is always there")),
+};
+constexpr std::array kAllowKeys{
+    row<InofAllowConfig, &InofAllowConfig::port>("port", kIfname),
 };
 constexpr std::array kGroupKeys{
     row<PortGroup, &PortGroup::name>("name", Rule(valid_instance, kNameForm)),
@@ -321,6 +356,26 @@ std::span<const Key<PfcAlarmConfig>> keys() {
 }
 
 template <>
+std::span<const Key<InofConfig>> keys() {
+  return kInofKeys;
+}
+template <>
+std::span<const Key<InofWhitelistConfig>> keys() {
+  return kWhitelistKeys;
+}
+template <>
+std::span<const Key<InofZoneConfig>> keys() {
+  return kZoneKeys;
+}
+template <>
+std::span<const Key<InofAllowConfig>> keys() {
+  return kAllowKeys;
+}
+
+std::string allowed(const RangesKey& key) {
+  return "an array of up to " + std::to_string(key.max) + " strings, each " + std::string(kRangeForm);
+}
+template <>
 std::span<const Key<PortGroup>> keys() {
   return kGroupKeys;
 }
@@ -350,6 +405,13 @@ std::vector<KeyInfo> known_keys() {
   list_keys<WatchdogConfig>(out, "watchdog.");
   list_keys<PfcAlarmConfig>(out, "pfc_alarm.");
   list_keys<PortConfig>(out, "port.");
+  list_keys<InofConfig>(out, "inof.");
+  list_keys<InofZoneConfig>(out, "inof.zone.");
+  out.push_back({"inof.zone.hosts", allowed(kHostsKey)});
+  list_keys<InofWhitelistConfig>(out, "inof.whitelist.");
+  out.push_back({"inof.whitelist.exceptions", "an array of interface names"});
+  list_keys<InofAllowConfig>(out, "inof.whitelist.allow.");
+  out.push_back({"inof.whitelist.allow.hosts", allowed(kHostsKey)});
   list_keys<PortGroup>(out, "port_group.");
   out.push_back({"port_group." + std::string(kGroupPorts), std::string(kGroupPortsAllowed)});
   list_keys<HookRule>(out, "hook_flow.");

@@ -47,6 +47,14 @@ std::span<const Key<EcnConfig>> keys();
 template <>
 std::span<const Key<PfcConfig>> keys();
 template <>
+std::span<const Key<InofConfig>> keys();
+template <>
+std::span<const Key<InofWhitelistConfig>> keys();
+template <>
+std::span<const Key<InofZoneConfig>> keys();
+template <>
+std::span<const Key<InofAllowConfig>> keys();
+template <>
 std::span<const Key<pfc::WatchdogConfig>> keys();
 template <>
 std::span<const Key<pfc::PfcAlarmConfig>> keys();
@@ -76,6 +84,16 @@ struct MapKey {
 std::span<const MapKey> map_keys();
 std::string allowed(const MapKey& key);
 
+// A list of addresses and ranges, written as strings.
+struct RangesKey {
+  std::string_view name;
+  std::size_t max;  // elements
+};
+inline constexpr RangesKey kHostsKey{"hosts", 32768};
+inline constexpr std::string_view kExceptionsKey = "exceptions";  // of the white list: a list of port names
+inline constexpr std::size_t kMaxInofZones = 16383;  // LL_ZONES of bpf/abi.h, less the default zone
+std::string allowed(const RangesKey& key);
+
 // Top-level tables of nothing but plain keys: calls `visit` with the name of each and its member of Config.
 template <class Visit>
 void for_sections(Visit visit) {
@@ -86,8 +104,12 @@ void for_sections(Visit visit) {
 }
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 11> kTopTables{"api",      "buffer",    "lldp", "inof_host",  "maps",     "queue",
-                                                             "watchdog", "pfc_alarm", "port", "port_group", "hook_flow"};
+inline constexpr std::array<std::string_view, 12> kTopTables{"api", "buffer",       "lldp",      "inof_host", "maps",
+                                                             "queue",      "watchdog",  "pfc_alarm", "port",
+                                                             "port_group", "hook_flow", "inof"};
+inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
+inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
+inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
 inline constexpr std::array<std::string_view, 4> kPortTables{"maps", "queue", "watchdog", "pfc_alarm"};
 inline constexpr std::array<std::string_view, 2> kQueueTables{"ecn", "pfc"};
 

@@ -96,6 +96,7 @@ class Reader {
   Reader(std::string_view text, const std::string& file) : source_(text), file_(file) {}
 
   Config read(const toml::table& root);
+  InofConfig read_inof_only(const toml::table& root);
   // In file order, each once, at most kMaxErrors of them.
   ConfigErrors take_errors();
   void error(Position at, std::string_view message);
@@ -130,6 +131,14 @@ class Reader {
   T finish(const Draft<T>& draft, const std::string& port_path);
   void check_name(const PortConfig& port, const Origins& given, const toml::table& table,
                   const std::string& path);
+  void read_inof(const toml::table& table, InofConfig& out);
+  void read_whitelist(const toml::table& table, const std::string& path, InofWhitelistConfig& out);
+  std::vector<AddressRange> read_ranges(const toml::table& table, const std::string& path);
+  // Each table of [[NAME]]; the path has its number.
+  template <class Each>
+  void read_tables(const toml::table& parent, std::string_view name, const std::string& path, std::size_t max,
+                   const Each& each);
+  void lacks(const toml::table& table, const std::string& path, std::string_view key, std::string_view what);
   void read_groups(const toml::table& root, Config& out);
   void read_hook_rules(const toml::table& root, Config& out);
   template <class Each>
@@ -447,6 +456,27 @@ void Reader::read_ports(const toml::table& root, const Defaults& defaults, Confi
   }
 }
 
+template <class Each>
+void Reader::read_tables(const toml::table& parent, std::string_view name, const std::string& path,
+                         std::size_t max, const Each& each) {
+  const toml::node* node = parent.get(name);
+  if (!node) return;
+  const std::string whole = join(path, name);
+  const std::string many = "up to " + std::to_string(max) + " tables, each under [[" + whole + "]]";
+  const toml::array* array = node->as_array();
+  if (!array) return fault(origin_of(whole, node->source()), "is " + std::string(kind_of(*node)), many);
+  std::size_t number = 0;
+  for (const toml::node& element : *array) {
+    const std::string at = whole + "[" + std::to_string(++number) + "]";
+    if (number > max) return fault(origin_of(at, element.source()), "is one too many", many);
+    if (const toml::table* table = element.as_table()) {
+      each(*table, at);
+    } else {
+      fault(origin_of(at, element.source()), "is " + std::string(kind_of(element)), many);
+    }
+  }
+}
+
 // Each table of an array of tables, with its path.
 template <class Each>
 void Reader::read_tables(const toml::table& root, std::string_view name, std::size_t most, const Each& each) {
@@ -468,6 +498,94 @@ void Reader::read_tables(const toml::table& root, std::string_view name, std::si
       fault(at, "is " + std::string(kind_of(element)), "a table, under [[" + std::string(name) + "]]");
     }
   }
+}
+
+void Reader::lacks(const toml::table& table, const std::string& path, std::string_view key,
+                   std::string_view what) {
+  error(to_position(table.source().begin), path + ": lacks '" + std::string(key) + "', " + std::string(what));
+}
+
+std::vector<AddressRange> Reader::read_ranges(const toml::table& table, const std::string& path) {
+  std::vector<AddressRange> out;
+  const toml::node* node = table.get(kHostsKey.name);
+  if (!node) return out;
+  const std::string whole = join(path, kHostsKey.name);
+  const toml::array* array = node->as_array();
+  if (!array || array->size() > kHostsKey.max) {
+    fault(origin_of(whole, node->source()),
+          array ? "has " + std::to_string(array->size()) + " elements" : "is " + std::string(kind_of(*node)),
+          allowed(kHostsKey));
+    return out;
+  }
+  for (const toml::node& element : *array) {
+    const Origin at = origin_of(join(whole, std::to_string(out.size())), element.source());
+    const auto* text = element.as_string();
+    const auto range =
+        text ? parse_range(text->get()) : std::unexpected("is " + std::string(kind_of(element)));
+    if (range) {
+      out.push_back(*range);
+    } else {
+      fault(at, range.error(), kRangeForm);
+    }
+  }
+  std::ranges::sort(out);
+  const auto [first, last] = std::ranges::unique(out);
+  out.erase(first, last);
+  return out;
+}
+
+void Reader::read_whitelist(const toml::table& table, const std::string& path, InofWhitelistConfig& out) {
+  Origins given;
+  read_keys(table, path, kWhitelistTables, out, given);
+  const Rule& name_rule = keys<InofAllowConfig>().front().rule;
+  if (const toml::node* node = table.get(kExceptionsKey)) {
+    const toml::array* array = node->as_array();
+    if (!array) {
+      fault(origin_of(join(path, kExceptionsKey), node->source()), "is " + std::string(kind_of(*node)),
+            "an array of interface names");
+    } else {
+      for (const toml::node& element : *array) {
+        const auto raw = scalar_of(element);
+        const auto name =
+            raw ? apply_rule(name_rule, *raw) : std::unexpected("is " + std::string(kind_of(element)));
+        if (name) {
+          out.exceptions.push_back(std::get<std::string>(*name));
+        } else {
+          fault(origin_of(join(path, kExceptionsKey), element.source()), name.error(), allowed(name_rule));
+        }
+      }
+    }
+  }
+  read_tables(table, "allow", path, static_cast<std::size_t>(kMaxPorts),
+              [&](const toml::table& entry, const std::string& at) {
+                InofAllowConfig allow;
+                Origins ignored;
+                read_keys(entry, at, kHostsTables, allow, ignored);
+                if (!entry.contains("port"))
+                  lacks(entry, at, "port", "the interface that the hosts may join on");
+                if (!entry.contains("hosts")) lacks(entry, at, "hosts", "those that may join");
+                allow.hosts = read_ranges(entry, at);
+                out.allow.push_back(std::move(allow));
+              });
+}
+
+void Reader::read_inof(const toml::table& table, InofConfig& out) {
+  Origins given;
+  read_keys(table, "inof", kInofTables, out, given);
+  if (const toml::table* list = table_at(table, "whitelist", "inof"))
+    read_whitelist(*list, "inof.whitelist", out.whitelist);
+  std::set<std::string> names;
+  read_tables(table, "zone", "inof", kMaxInofZones, [&](const toml::table& entry, const std::string& at) {
+    InofZoneConfig zone;
+    Origins origins;
+    read_keys(entry, at, kHostsTables, zone, origins);
+    if (!entry.contains("name")) lacks(entry, at, "name", "by which the zone is shown");
+    zone.hosts = read_ranges(entry, at);
+    if (!zone.name.empty() && !names.insert(zone.name).second)
+      fault(origins["name"], "is a second zone of that name", "each zone once");
+    out.zones.push_back(std::move(zone));
+  });
+  std::ranges::sort(out.zones, {}, &InofZoneConfig::name);
 }
 
 // The elements of an array, each of which `each` takes or refuses. False after a fault; a key that is not
@@ -601,6 +719,14 @@ void Reader::threshold_error(const ThresholdFault& fault, Origins all, const Ori
                        std::to_string(second->begin.line) + ")");
 }
 
+InofConfig Reader::read_inof_only(const toml::table& root) {
+  InofConfig config;
+  for (const auto& [name, node] : root)
+    if (name.str() != "inof") unknown_key(name, "", {"inof"});
+  if (const toml::table* inof = table_at(root, "inof", "")) read_inof(*inof, config);
+  return config;
+}
+
 Config Reader::read(const toml::table& root) {
   Config config;
   Origins given;
@@ -611,6 +737,13 @@ Config Reader::read(const toml::table& root) {
   if (config.api.socket.empty()) config.api.socket = default_socket(config.instance);
 
   buffer_ = config.buffer;
+  if (const toml::table* inof = table_at(root, "inof", "")) {
+    read_inof(*inof, config.inof);
+    if (config.inof.on && !config.lldp.enabled)
+      error(to_position(inof->source().begin),
+            "inof.on: true needs the LLDP agent, by which hosts are found; allowed: enabled = true under "
+            "[lldp]");
+  }
 
   const Defaults defaults = read_defaults(root);
   read_ports(root, defaults, config);
@@ -654,9 +787,9 @@ ConfigErrors Reader::take_errors() {
   return std::move(errors_);
 }
 
-}  // namespace
-
-std::expected<Config, ConfigErrors> parse_config(std::string_view text, const std::string& file) {
+// What `read` makes of the root table, if nothing is wrong with the text.
+template <class T, class Read>
+std::expected<T, ConfigErrors> parse(std::string_view text, const std::string& file, const Read& read) {
   Reader reader(text, file);
   if (const auto deep = find_deep_key(text)) {
     reader.error(*deep, "a dotted key with more than " + std::to_string(kMaxKeyParts) +
@@ -669,10 +802,21 @@ std::expected<Config, ConfigErrors> parse_config(std::string_view text, const st
     reader.error(to_position(error.source().begin), "not valid TOML: " + std::string(error.description()));
     return std::unexpected(reader.take_errors());
   }
-  Config config = reader.read(result.table());
+  T value = read(reader, result.table());
   ConfigErrors errors = reader.take_errors();
   if (!errors.empty()) return std::unexpected(std::move(errors));
-  return config;
+  return value;
+}
+
+}  // namespace
+
+std::expected<Config, ConfigErrors> parse_config(std::string_view text, const std::string& file) {
+  return parse<Config>(text, file, [](Reader& reader, const toml::table& root) { return reader.read(root); });
+}
+
+std::expected<InofConfig, ConfigErrors> parse_inof(std::string_view text, const std::string& file) {
+  return parse<InofConfig>(
+      text, file, [](Reader& reader, const toml::table& root) { return reader.read_inof_only(root); });
 }
 
 }  // namespace lossless

@@ -16,6 +16,27 @@ std::string text_of(const Key<T>& key, const T& object) {
   return as_toml(key.rule, key.get(object));
 }
 
+std::string string_list(const std::vector<std::string>& items) {
+  std::string out;
+  for (const std::string& item : items) out += (out.empty() ? "" : ", ") + quoted(item);
+  return "[" + out + "]";
+}
+
+std::string range_list(const std::vector<AddressRange>& ranges) {
+  std::vector<std::string> items;
+  for (const AddressRange& range : ranges) items.push_back(to_string(range));
+  return string_list(items);
+}
+
+// [ { port = "p1", hosts = ["10.0.0.1"] } ]
+std::string allow_list(const InofWhitelistConfig& list) {
+  std::string out;
+  for (const InofAllowConfig& entry : list.allow)
+    out += (out.empty() ? "{ port = " : ", { port = ") + quoted(entry.port) +
+           ", hosts = " + range_list(entry.hosts) + " }";
+  return "[" + out + "]";
+}
+
 template <class List, class Text>
 std::string list_text(const List& list, Text text) {
   std::string out;
@@ -60,6 +81,24 @@ class Difference {
       keys_of(queue + "ecn.", a.ecn ? &*a.ecn : nullptr, b.ecn ? &*b.ecn : nullptr);
       keys_of(queue + "pfc.", a.pfc ? &*a.pfc : nullptr, b.pfc ? &*b.pfc : nullptr);
     }
+  }
+
+  // Zones are matched by name; one that a side lacks is one entry with its hosts as the value.
+  void zones(const std::vector<InofZoneConfig>& from, const std::vector<InofZoneConfig>& to) {
+    std::map<std::string, std::array<std::string, 2>> all;
+    for (const InofZoneConfig& zone : from) all[zone.name][0] = range_list(zone.hosts);
+    for (const InofZoneConfig& zone : to) all[zone.name][1] = range_list(zone.hosts);
+    for (const auto& [name, hosts] : all) add("inof.zone." + name + ".hosts", hosts[0], hosts[1]);
+  }
+
+  void inof(const InofConfig& from, const InofConfig& to) {
+    keys_of("inof.", &from, &to);
+    const std::string list = "inof.whitelist.";
+    keys_of(list, &from.whitelist, &to.whitelist);
+    add(list + std::string(kExceptionsKey), string_list(from.whitelist.exceptions),
+        string_list(to.whitelist.exceptions));
+    add(list + "allow", allow_list(from.whitelist), allow_list(to.whitelist));
+    zones(from.zones, to.zones);
   }
 
   // One entry for each group, and one for each DSCP with a rule: how they are grouped means nothing.
@@ -140,6 +179,24 @@ void write_port(std::string& out, const PortConfig& port) {
   }
 }
 
+void write_inof(std::string& out, const InofConfig& inof) {
+  out += "\n[inof]\n";
+  write_keys(out, "", inof);
+  out += "\n[inof.whitelist]\n";
+  write_keys(out, "", inof.whitelist);
+  out.append(kExceptionsKey).append(" = ").append(string_list(inof.whitelist.exceptions)).append("\n");
+  for (const InofAllowConfig& entry : inof.whitelist.allow) {
+    out += "  [[inof.whitelist.allow]]\n";
+    write_keys(out, "  ", entry);
+    out.append("  hosts = ").append(range_list(entry.hosts)).append("\n");
+  }
+  for (const InofZoneConfig& zone : inof.zones) {
+    out += "\n[[inof.zone]]\n";
+    write_keys(out, "", zone);
+    out.append("hosts = ").append(range_list(zone.hosts)).append("\n");
+  }
+}
+
 void write_hooks(std::string& out, const Config& config) {
   for (const PortGroup& group : config.port_groups) {
     out += "\n[[port_group]]\n";
@@ -167,6 +224,7 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to) {
   for_sections([&]<class Section>(std::string_view name, Section Config::* member) {
     diff.keys_of(std::string(name) + ".", &(from.*member), &(to.*member));
   });
+  diff.inof(from.inof, to.inof);
   for (const PortConfig& port : from.ports) {
     if (const PortConfig* same = find_port(to, port.name)) {
       diff.port(port, *same);
@@ -190,6 +248,12 @@ std::string to_toml(const Config& config) {
   });
   for (const PortConfig& port : config.ports) write_port(out, port);
   write_hooks(out, config);
+  return out + to_toml(config.inof);
+}
+
+std::string to_toml(const InofConfig& config) {
+  std::string out;
+  write_inof(out, config);
   return out;
 }
 

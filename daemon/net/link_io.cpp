@@ -51,6 +51,15 @@ std::optional<Parsed> read_link(nlmsghdr* header) {
 
 }  // namespace
 
+std::optional<LinkNews> read_link_news(nlmsghdr* event) {
+  if (event->nlmsg_type != RTM_NEWLINK && event->nlmsg_type != RTM_DELLINK) return std::nullopt;
+  const auto* info = static_cast<const ifinfomsg*>(nlmsg_data(event));
+  // AF_BRIDGE has news of the same link as a bridge port, with other flags.
+  if (info->ifi_family != AF_UNSPEC) return std::nullopt;
+  const bool up = (info->ifi_flags & IFF_UP) && (info->ifi_flags & IFF_RUNNING);
+  return LinkNews{.ifindex = info->ifi_index, .up = event->nlmsg_type == RTM_NEWLINK && up};
+}
+
 Result<std::vector<Link>> list_links(Netlink& netlink) {
   std::vector<Parsed> parsed;
   Message request(RTM_GETLINK, 0);

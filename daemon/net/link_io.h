@@ -27,6 +27,13 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
+// What an event says of a link; nothing: it is about something else.
+struct LinkNews {
+  int ifindex = 0;
+  bool up = false;  // as in Link; false when the interface is gone
+};
+std::optional<LinkNews> read_link_news(nlmsghdr* event);
+
 Result<std::vector<Link>> list_links(Netlink& netlink);
 // Driver name by ethtool, empty where there is none.
 std::string driver_of(const std::string& name);

@@ -61,8 +61,8 @@ void PfcService::make_watchdogs() {
               },
           .empty_queue = [this](std::uint32_t slot, unsigned tc) { empty_queue(slot, tc); },
           .deadlock =
-              [this](std::uint32_t slot, unsigned tc) {
-                if (const PortInfo* port = this->port(slot); port && deadlock_) deadlock_(port->name, tc);
+              [this](std::uint32_t slot, unsigned tc, bool on) {
+                if (const PortInfo* port = this->port(slot); port && deadlock_) deadlock_(port->name, tc, on);
               }});
   watchdogs_->set_escape(escape_.on(), 0);
 }

@@ -48,8 +48,8 @@ class PfcService final : public PortSink {
   const Escape& escape() const { return escape_; }
   // The daemon ends: whatever drops packets stops.
   void stop(Nanos now) { watchdogs_->stop(now); }
-  // Called for each deadlock found.
-  void on_deadlock(std::function<void(const std::string& port, unsigned tc)> listener) {
+  // Called for each deadlock found (on), and when it is over.
+  void on_deadlock(std::function<void(const std::string& port, unsigned tc, bool on)> listener) {
     deadlock_ = std::move(listener);
   }
 
@@ -79,7 +79,7 @@ class PfcService final : public PortSink {
   SharedArray<ll_pause> pause_;
   SharedArray<ll_watchdog> watchdog_;
   Escape escape_;
-  std::function<void(const std::string&, unsigned)> deadlock_;
+  std::function<void(const std::string&, unsigned, bool)> deadlock_;
   std::map<std::uint32_t, PortInfo> ports_;
   std::map<std::uint32_t, ll_pfc> written_;  // rows as the datapath has them
   std::unique_ptr<WatchdogService> watchdogs_;

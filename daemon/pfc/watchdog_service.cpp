@@ -180,7 +180,8 @@ void WatchdogService::carry_out(Port& port, unsigned tc, const WatchdogSteps& st
   // First what keeps packets out of the queue, then the queue, and only then its gate opens.
   if (has(WatchdogStep::DropStart)) orders_.empty_queue(port.info.slot, tc);
   if (has(WatchdogStep::PfcOff) || has(WatchdogStep::PfcOn)) orders_.changed(port.info.slot);
-  if (has(WatchdogStep::Alert)) orders_.deadlock(port.info.slot, tc);
+  if (has(WatchdogStep::Alert)) orders_.deadlock(port.info.slot, tc, true);
+  if (has(WatchdogStep::Restored)) orders_.deadlock(port.info.slot, tc, false);
   for (const WatchdogStep step : steps) {
     const std::string text = step_text(step, dog);
     if (!text.empty())

@@ -34,8 +34,8 @@ class WatchdogService {
     std::function<void(std::uint32_t slot)> changed;
     // Packets that wait in the queue are to be dropped; the datapath drops new ones already.
     std::function<void(std::uint32_t slot, unsigned tc)> empty_queue;
-    // A deadlock was found, whatever is done about it.
-    std::function<void(std::uint32_t slot, unsigned tc)> deadlock;
+    // A deadlock was found, whatever is done about it (on), or is over.
+    std::function<void(std::uint32_t slot, unsigned tc, bool on)> deadlock;
   };
   using Qdiscs = std::function<Result<std::vector<net::QdiscInfo>>()>;
 

@@ -82,6 +82,7 @@ std::uint32_t PortService::choose_slot(unsigned ifindex) {
     (void)maps().ewma.set(LL_ROW(slot, tc), {});
   }
   maps().pfc_stats.clear(slot);
+  maps().zone_stats.clear(slot);
   pfc_.clear_port(slot);
   return slot;
 }
@@ -205,7 +206,8 @@ Status PortService::write_rows(Port& port) {
     if (auto ok = maps().wred.set(LL_ROW(port.slot, tc), row); !ok) return ok;
     port.wred[tc] = row;
   }
-  const ll_port row = make_port_row(port.config, port.slot, hook::group_of(running_, port.config.name));
+  ll_port row = make_port_row(port.config, port.slot, hook::group_of(running_, port.config.name));
+  if (guard_) row.guard = guard_(port.config.name);
   if (same(port.row, row)) return {};
   if (auto ok = maps().ports.set(ifindex, row); !ok) return ok;
   port.row = row;
@@ -287,6 +289,14 @@ Status PortService::set_ecn(const std::string& name, unsigned tc, const std::opt
   for (PortConfig& config : running_.ports)
     if (config.name == name) config.queues[tc].ecn = ecn;
   return port->state == PortState::Attached ? write_rows(*port) : Status{};
+}
+
+Status PortService::set_guard(std::function<std::uint8_t(const std::string& port)> guard) {
+  guard_ = std::move(guard);
+  for (Port& port : ports_)
+    if (port.state == PortState::Attached)
+      if (auto ok = write_rows(port); !ok) return ok;
+  return {};
 }
 
 Status PortService::detach(const std::string& name) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -50,6 +51,8 @@ class PortService {
 
   // Thresholds of one TC, checked against the queue's limit: the error says what is allowed.
   Status set_ecn(const std::string& port, unsigned tc, const std::optional<EcnConfig>& ecn);
+  // LL_GUARD_* of a port by its name: written into the rows now and whenever a port is taken over.
+  Status set_guard(std::function<std::uint8_t(const std::string& port)> guard);
   // Gives one port back until the next configure().
   Status detach(const std::string& port);
   // Gives everything back, pins included. The service is of no use after it.
@@ -83,6 +86,7 @@ class PortService {
   net::Netlink& netlink_;
   Datapath& datapath_;
   pfc::PortSink& pfc_;
+  std::function<std::uint8_t(const std::string&)> guard_;
   hook::HookService hooks_;
   Config running_;
   std::vector<Port> ports_;

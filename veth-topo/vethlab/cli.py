@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import interrupts, outcome, report, rundir, topology
+from . import inof_lab, interrupts, outcome, report, rundir, topology
 from .namespaces import NamespaceError
 from .runner import run_variant
 from .switchd import DaemonError
@@ -99,9 +99,36 @@ def _check_outputs(options):
             raise TopologyError(f"{path}: a plot ends in .svg, .html or .png")
 
 
+def _run_inof(options, path):
+    """A lab of hosts that come and go: its outcome has no queues and no plot."""
+    if options.plot:
+        raise TopologyError(f"--plot: {path.stem} has nothing to draw")
+    given = _parameters(options)
+    tools = Tools(options.build)
+    outcomes = []
+    for variant in _variants(path, options.variant):
+        def say(text, variant=variant):
+            print(f"\r\033[K{path.stem} {variant}: {text}", end="", file=sys.stderr, flush=True)
+        progress = say if sys.stderr.isatty() else lambda text: None
+        outcomes.append(inof_lab.run_variant(path, variant, given, tools, options.keep, progress))
+        progress("done\n")
+    if options.json:
+        text = json.dumps(outcome.document(outcomes), indent=2) + "\n"
+        if options.json == "-":
+            sys.stdout.write(text)
+        else:
+            Path(options.json).write_text(text)
+    if options.json != "-":
+        print(inof_lab.table(outcomes))
+    return 0
+
+
 def _cmd_run(options):
     _check_outputs(options)
-    measured = _run_all(options, _file_of(options.lab))
+    path = _file_of(options.lab)
+    if topology.read_file(path).get("kind") == "inof":
+        return _run_inof(options, path)
+    measured = _run_all(options, path)
     _write_outputs(options, measured)
     return 0
 

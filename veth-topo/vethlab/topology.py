@@ -15,7 +15,7 @@ from .expressions import ExpressionError, resolve
 
 MAX_IFNAME = 15
 _TOP_KEYS = {"title", "parameters", "host", "switch", "switch_defaults", "link", "link_defaults", "traffic",
-             "traffic_defaults", "dcqcn", "endpoint", "sample", "variant", "duration_s", "failure"}
+             "traffic_defaults", "dcqcn", "endpoint", "sample", "variant", "duration_s", "failure", "kind"}
 
 
 class TopologyError(ValueError):
@@ -168,7 +168,7 @@ def variants_of(document):
     return list(document.get("variant", {}))
 
 
-def _parameters(document, given):
+def parameters_of(document, given):
     declared = document.get("parameters", {})
     for name in given:
         if name not in declared:
@@ -309,7 +309,7 @@ def load(path, variant, given=None, duration_s=None):
     overrides = document.pop("variant", {})
     if variant not in overrides:
         raise TopologyError(f"no variant '{variant}'; {Path(path).stem} has {', '.join(overrides) or 'none'}")
-    parameters = _parameters(document, given or {})
+    parameters = parameters_of(document, given or {})
     document.pop("parameters", None)
     try:
         document = resolve(merge(document, overrides[variant]), parameters)
