@@ -322,7 +322,8 @@ std::span<const Key<ApiConfig>> keys() {
 template <>
 std::span<const Key<BufferConfig>> keys() {
   return kBufferKeys;
-};
+}
+template <>
 std::span<const Key<LldpConfig>> keys() {
   return kLldpKeys;
 }

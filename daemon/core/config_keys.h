@@ -104,9 +104,9 @@ void for_sections(Visit visit) {
 }
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 12> kTopTables{"api", "buffer",       "lldp",      "inof_host", "maps",
-                                                             "queue",      "watchdog",  "pfc_alarm", "port",
-                                                             "port_group", "hook_flow", "inof"};
+inline constexpr std::array<std::string_view, 12> kTopTables{"api",  "buffer",     "lldp",      "inof_host",
+                                                             "maps", "queue",      "watchdog",  "pfc_alarm",
+                                                             "port", "port_group", "hook_flow", "inof"};
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
