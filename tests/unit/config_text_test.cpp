@@ -128,6 +128,8 @@ owner = "root"
 group = "root"
 mode = "0660"
 
+[buffer]
+
 [lldp]
 enabled = false
 interval_s = 30
