@@ -229,6 +229,7 @@ struct ll_watchdog {
 				   daemon moves it on, so that nothing is dropped for long with nobody
 				   watching */
 	__u64 discarded;        /* packets dropped by it, those that waited in the queue included */
+	__u64 emptied;          /* of them, those that waited: the kernel has them among the queue's drops */
 	__u64 off; /* PFC is off: enum ll_pfc_off. Kept for the next daemon; the `pfc` row decides */
 };
 enum ll_pfc_off {
@@ -366,7 +367,7 @@ LL_SIZE_IS(ll_mmu, 128);
 LL_SIZE_IS(ll_pool, 64);
 LL_SIZE_IS(ll_pfc, 64);
 LL_SIZE_IS(ll_pause, 64);
-LL_SIZE_IS(ll_watchdog, 24);
+LL_SIZE_IS(ll_watchdog, 32);
 LL_SIZE_IS(ll_pfc_stats, 72);
 LL_SIZE_IS(ll_pfc_event, 24);
 LL_SIZE_IS(ll_latency, 2816);

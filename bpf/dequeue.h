@@ -128,14 +128,22 @@ int BPF_PROG(ll_left_queue, const struct sk_buff *skb, const struct net_device *
  */
 static __always_inline int was_discarded(const struct sk_buff *skb)
 {
+	struct ll_watchdog *w;
 	struct ll_port *port;
-	__u32 tc;
+	__u32 tc, row;
 
 	if (!is_ours(skb, skb->dev) || remembered(skb)->backlog == LL_CB_ROW_CARRIER)
 		return 0;
 	port = ll_find_port((__u32)skb->dev->ifindex);
 	tc = ll_tc_of_priority(skb->priority);
-	return port && tc < LL_TCS && ll_discards(LL_ROW(port->slot, tc), 1);
+	if (!port || tc >= LL_TCS)
+		return 0;
+	row = LL_ROW(port->slot, tc);
+	w = bpf_map_lookup_elem(&watchdog, &row);
+	if (!w || !ll_discards(row, 1))
+		return 0;
+	__sync_fetch_and_add(&w->emptied, 1);
+	return 1;
 }
 
 SEC("tp_btf/kfree_skb")

@@ -19,7 +19,7 @@ namespace {
 void ignore_signals() {
   sigset_t all;
   sigfillset(&all);
-  sigprocmask(SIG_SETMASK, &all, nullptr);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
 }
 
 [[noreturn]] void run_guard(const std::string& instance, const Fd& alive) {

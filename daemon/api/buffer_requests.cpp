@@ -6,6 +6,7 @@
 #include "bpf/stages/latency.h"
 #include "bpf/stages/mmu.h"
 #include "daemon/api/requests.h"
+#include "daemon/api/views.h"
 #include "daemon/core/clock.h"
 #include "daemon/net/qdisc_io.h"
 
@@ -225,7 +226,8 @@ Status list_packet_drops(const Context& context, const v1::ListPacketDropsReques
       out->set_tc(tc);
       out->set_lossless(port.config.queues[tc].lossless);
       const auto* leaf = net::find_leaf(*qdiscs, port.link.ifindex, tc);
-      out->set_tail(leaf ? leaf->dropped_packets : 0);
+      out->set_tail(
+          tail_drops(leaf, context.pfc.watchdog().get(LL_ROW(port.slot, tc), &ll_watchdog::emptied)));
       out->set_wred(context.ports.maps().ecn_stats.sum(LL_ROW(port.slot, tc)).dropped);
       out->set_pool(context.pfc.mmu().get(LL_ROW(port.slot, tc), &ll_mmu::dropped));
       out->set_watchdog(context.pfc.watchdog().get(LL_ROW(port.slot, tc), &ll_watchdog::discarded));

@@ -87,8 +87,10 @@ Status list_queues(const Context& context, const v1::ListQueuesRequest& request,
   if (!qdiscs) return {StatusCode::INTERNAL, qdiscs.error()};
   return for_ports(context, request.port(), [&](const port::Port& port) {
     for (unsigned tc = 0; tc < kTcs; ++tc)
-      *reply.add_queues() = view_queue(port, tc, net::find_leaf(*qdiscs, port.link.ifindex, tc),
-                                       context.ports.maps().class_stats.sum(LL_ROW(port.slot, tc)));
+      *reply.add_queues() =
+          view_queue(port, tc, net::find_leaf(*qdiscs, port.link.ifindex, tc),
+                     context.pfc.watchdog().get(LL_ROW(port.slot, tc), &ll_watchdog::emptied),
+                     context.ports.maps().class_stats.sum(LL_ROW(port.slot, tc)));
   });
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/api/views.h"
 
+#include <algorithm>
+
 #include <string>
 
 #include "bpf/stages/ecn.h"
@@ -46,7 +48,12 @@ v1::Port view_port(const port::Port& port, const ll_port_stats& stats, const std
   return out;
 }
 
-v1::Queue view_queue(const port::Port& port, unsigned tc, const net::QdiscInfo* leaf,
+std::uint64_t tail_drops(const net::QdiscInfo* leaf, std::uint64_t emptied) {
+  if (!leaf) return 0;
+  return leaf->dropped_packets - std::min<std::uint64_t>(leaf->dropped_packets, emptied);
+}
+
+v1::Queue view_queue(const port::Port& port, unsigned tc, const net::QdiscInfo* leaf, std::uint64_t emptied,
                      const ll_class_stats& rx) {
   const QueueConfig& queue = port.config.queues[tc];
   v1::Queue out;
@@ -62,7 +69,7 @@ v1::Queue view_queue(const port::Port& port, unsigned tc, const net::QdiscInfo* 
     out.set_backlog_packets(leaf->backlog_packets);
     out.set_sent_packets(leaf->sent_packets);
     out.set_sent_bytes(leaf->sent_bytes);
-    out.set_dropped_packets(leaf->dropped_packets);
+    out.set_dropped_packets(tail_drops(leaf, emptied));
   }
   out.set_rx_packets(rx.packets);
   out.set_rx_bytes(rx.bytes);

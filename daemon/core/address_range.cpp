@@ -32,8 +32,9 @@ std::unexpected<std::string> no_range() { return std::unexpected("is not " + std
 
 std::expected<AddressRange, std::string> parse_prefix(const IpAddress& address, std::string_view digits) {
   unsigned length = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, length);
+  const char* begin = digits.data();
+  const char* end = begin + digits.size();
+  const auto [stop, error] = std::from_chars(begin, end, length);
   if (error != std::errc{} || stop != end || digits.size() > 3) return no_range();
   const unsigned width = width_of(address.v6);
   if (length > width) return std::unexpected("has a prefix length above " + std::to_string(width));

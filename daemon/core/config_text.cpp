@@ -24,6 +24,7 @@ std::string string_list(const std::vector<std::string>& items) {
 
 std::string range_list(const std::vector<AddressRange>& ranges) {
   std::vector<std::string> items;
+  items.reserve(ranges.size());
   for (const AddressRange& range : ranges) items.push_back(to_string(range));
   return string_list(items);
 }

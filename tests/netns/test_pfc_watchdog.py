@@ -68,6 +68,7 @@ def test_drop_loses_exactly_what_it_counts_and_ends_with_the_storm(storm):
     assert sum(p[IP].tos >> 2 == DSCP[OTHER_TC] for p in got) == 5, "other TCs flow on"
     assert len(got) - 5 >= 10, "what comes after the recovery gets through"
     assert s.sent - len(got) == dropped(s.daemon), "every packet that is missing was counted"
+    assert int(row(s.daemon, "h2", what="packet-drop")["tail"]) == 0, "and not twice"
     last = dog(s.daemon)["history"][-1]
     assert last["end"] == "storm-over" and last["action"] == "drop" and int(last["backlog_bytes"]) > 0
     assert int(last["dropped_packets"]) == dropped(s.daemon)
