@@ -188,7 +188,7 @@ void HookProcesses::read_output(Process& process) {
     if (process.text.size() > kMaxOutput) process.text.erase(0, process.text.size() - kMaxOutput);
   } else if (got == 0 || errno != EAGAIN) {
     asio::error_code ignored;
-    process.output.close(ignored);
+    (void)process.output.close(ignored);
   }
 }
 
@@ -212,7 +212,7 @@ void HookProcesses::finish(Process& process) {
     result.signal = info.si_status;
   }
   asio::error_code ignored;
-  process.output.close(ignored);
+  (void)process.output.close(ignored);
   const std::uint64_t run = process.run;
   processes_.erase(run);
   ended_(run, result);

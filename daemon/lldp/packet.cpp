@@ -52,7 +52,7 @@ std::optional<Id> read_id(ByteView value) {
 // Chassis ID, port ID and TTL, in this order (8.2).
 std::optional<Fault> read_mandatory(WireReader& in, Packet& out) {
   std::array<ByteView, 3> values;
-  for (std::uint8_t i = 0; i < values.size(); ++i) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
     const auto tlv = next_tlv(in);
     if (!tlv) return Fault::Truncated;
     if (tlv->type != kChassisId + i) return Fault::Mandatory;

@@ -109,7 +109,7 @@ void PortFrames::close(int ifindex) {
   for (const auto& socket : at->second->sockets) {
     socket->open = false;
     asio::error_code ignored;
-    socket->descriptor.close(ignored);
+    (void)socket->descriptor.close(ignored);
   }
   ports_.erase(at);
 }

@@ -44,6 +44,8 @@ def load_text(tmp_path, text, variant="v", given=None):
 
 def test_every_lab_loads_in_every_variant():
     for path in TOPOLOGIES.glob("*.toml"):
+        if topology.read_file(path).get("kind"):
+            continue  # built by a program of its own
         for variant in topology.variants_of(topology.read_file(path)):
             assert topology.load(path, variant).hosts
 

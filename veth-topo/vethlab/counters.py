@@ -55,8 +55,8 @@ def _read_watchdog(snapshot, node, drops):
         place = f"{node}:{row['port']}:tc{int(row.get('tc', 0))}"
         if dropped := int(row.get("watchdog", 0)):
             snapshot.dropped[f"{place}:watchdog"] = dropped
-            # The kernel counts a queue that the watchdog emptied as tail drops. Others would be unexplained.
-            snapshot.dropped.pop(f"{place}:tail", None)
+            # The kernel counts what the watchdog threw out of the queue among the tail drops; losslessd does not.
+            snapshot.dropped[f"{place}:tail"] = int(row["tail"])
 
 
 def take(topology, namespaces, ecn_of_switch, drops_of_switch):

@@ -91,7 +91,7 @@ class InofLab:
             self.daemons[switch] = daemon
             tables = {"lldp": {"enabled": True},
                       "inof": {"on": True, "keep_changes": False, "zone": self.plan.zone_tables()}}
-            daemon.configure({}, [{"name": h} for h in self.plan.names()], tables)
+            daemon.configure({}, [{"name": h} for h in self.plan.names()], tables=tables)
             daemon.start()
         for daemon in self.daemons.values():
             daemon.wait_ready()
