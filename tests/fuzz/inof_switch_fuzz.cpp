@@ -98,6 +98,7 @@ void run_switch(std::span<const std::uint8_t> data) {
 }
 
 void run_parser(std::span<const std::uint8_t> data) {
+  if (data.empty()) return;  // a frame is somewhere, an empty vector is nowhere
   const std::vector<std::uint8_t> exact(data.begin(), data.end());  // so that a byte beyond is found
   ll_headers headers;
   ll_parse(exact.data(), exact.data() + exact.size(), &headers);
