@@ -224,7 +224,8 @@ TEST_F(HostTest, WhatIsNotForUsIsNotAcked) {
 
 TEST_F(HostTest, UnknownStateIsAckedAndNotActedOn) {
   take_sent();
-  hear({notify(1, static_cast<State>(2))});
+  constexpr auto kUnknown = static_cast<State>(2);  // NOLINT(clang-analyzer-optin.core.EnumCastOutOfRange)
+  hear({notify(1, kUnknown)});
   EXPECT_EQ(take_sent().size(), 1U);
   EXPECT_TRUE(runs.empty());
   EXPECT_EQ(agent.events().size(), 1U);
@@ -279,6 +280,7 @@ TEST_F(HostTest, OfflineDoesNotWaitForAConnectThatHangs) {
 
 TEST_F(HostTest, NoMoreThan16HooksAtOnceAndOfflineFirst) {
   std::vector<Message> online;
+  online.reserve(20);
   for (unsigned i = 0; i < 20; ++i)
     online.emplace_back(notify(
         i, State::Online,

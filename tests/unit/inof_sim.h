@@ -41,7 +41,7 @@ inline Seen online(const std::string& subject) { return {subject, State::Online,
 inline Seen offline(const std::string& subject, Reason reason) { return {subject, State::Offline, reason}; }
 
 struct Sim {
-  explicit Sim(InofConfig config = {}, unsigned ports = 4) {
+  explicit Sim(const InofConfig& config = {}, unsigned ports = 4) {
     sw.configure(config, now);
     for (PortId port = 0; port < ports; ++port) sw.set_port(port, "p" + std::to_string(port), true, now);
   }

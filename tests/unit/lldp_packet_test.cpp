@@ -115,7 +115,8 @@ TEST(LldpPacket, WrongContentIsLeftOutAndCounted) {
       "fe03 0080c2",  // no subtype
   };
   for (const std::string& tlv : tlvs) {
-    const auto read = decode_hex(kHead + kMandatory + tlv + "0a03 737731" + kEnd);
+    const auto read =
+        decode_hex(std::string(kHead).append(kMandatory).append(tlv).append("0a03 737731").append(kEnd));
     ASSERT_TRUE(read) << tlv;
     EXPECT_EQ(read->tlvs_discarded, 1U) << tlv;
     EXPECT_EQ(read->packet.system_name, "sw1") << tlv;
