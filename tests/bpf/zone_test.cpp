@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "tests/bpf/scratch_io.h"
 
@@ -87,8 +88,8 @@ class ZonePrograms : public testing::Test {
 };
 
 std::vector<std::uint32_t> many(std::uint32_t from, std::uint32_t count) {
-  std::vector<std::uint32_t> out;
-  for (std::uint32_t i = 0; i < count; ++i) out.push_back(from + i);
+  std::vector<std::uint32_t> out(count);
+  std::iota(out.begin(), out.end(), from);
   return out;
 }
 
