@@ -282,9 +282,9 @@ TEST_F(HostTest, NoMoreThan16HooksAtOnceAndOfflineFirst) {
   std::vector<Message> online;
   online.reserve(20);
   for (unsigned i = 0; i < 20; ++i)
-    online.emplace_back(notify(
-        i, State::Online,
-        IpAddress::v4_of(from_hex("0a4d01" + std::string(1, '0' + i / 10) + std::string(1, '0' + i % 10)))));
+    online.emplace_back(
+        notify(i, State::Online,
+               IpAddress::v4_of(from_hex("0a4d01" + std::to_string(i / 10) + std::to_string(i % 10)))));
   hear(online);
   EXPECT_EQ(runs.size(), 16U);
   hear({notify(100, State::Offline)});
