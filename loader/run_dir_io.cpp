@@ -80,6 +80,7 @@ std::optional<InstanceLock> InstanceLock::take_abandoned(const std::string& inst
 
 void InstanceLock::remove() {
   const std::string dir = run_dir(instance_);
+  unlink((dir + "/escape").c_str());  // the next datapath of this name begins as it is configured
   unlink((dir + "/lock").c_str());
   rmdir(dir.c_str());
   rmdir(kRunRoot);  // stays while other instances are there
