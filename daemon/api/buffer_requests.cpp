@@ -16,8 +16,6 @@ namespace {
 using grpc::Status;
 using grpc::StatusCode;
 
-constexpr std::uint64_t kMillisecondNs = 1'000'000;
-
 // Figures of a histogram with the bins of bpf/stages/latency.h.
 template <class Count>
 void set_latency(v1::Latency& out, const Count& count_of) {
@@ -90,7 +88,7 @@ v1::Pfc view_pfc(const Context& context, const port::Port& port, unsigned tc, st
   out.set_paused(since != 0);
   out.set_paused_ms((pause.get(row, &ll_pause::paused_ns) + present) / kMillisecondNs);
   if (const std::uint64_t last = pause.get(row, &ll_pause::last_ns))
-    out.set_last_pause_ms_ago((now - std::min(now, last)) / kMillisecondNs);
+    out.set_last_pause_ms_ago(ms_between(last, now));
   return out;
 }
 

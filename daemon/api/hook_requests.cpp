@@ -2,23 +2,13 @@
 // The call about hook flows.
 #include <arpa/inet.h>
 
-#include <algorithm>
 #include <array>
-#include <chrono>
 
 #include "daemon/api/requests.h"
+#include "daemon/core/clock.h"
 
 namespace lossless::api {
 namespace {
-
-constexpr std::uint64_t kMillisecondNs = 1'000'000;
-
-std::uint64_t ms_ago(std::uint64_t then_ns) {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();  // CLOCK_MONOTONIC, as the datapath's
-  const auto now_ns =
-      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-  return (now_ns - std::min(now_ns, then_ns)) / kMillisecondNs;
-}
 
 std::string address_text(const __u8* bytes, unsigned ip) {
   std::array<char, INET6_ADDRSTRLEN> text{};
@@ -43,8 +33,8 @@ v1::HookFlow view_flow(const Context& context, const hook::Flow& flow) {
   out.set_moved(flow.seen.moved != 0);
   out.set_packets(flow.seen.packets);
   out.set_bytes(flow.seen.bytes);
-  out.set_first_ms_ago(ms_ago(flow.seen.first_ns));
-  out.set_last_ms_ago(ms_ago(flow.seen.last_ns));
+  out.set_first_ms_ago(ms_between(flow.seen.first_ns, monotonic_now()));
+  out.set_last_ms_ago(ms_between(flow.seen.last_ns, monotonic_now()));
   return out;
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls about deadlock watchdogs and the escape.
-#include <algorithm>
-
 #include "daemon/api/requests.h"
 #include "daemon/core/clock.h"
 
@@ -10,12 +8,6 @@ namespace {
 
 using grpc::Status;
 using grpc::StatusCode;
-
-constexpr std::uint64_t kMillisecondNs = 1'000'000;
-
-std::uint64_t ms_between(std::uint64_t from, std::uint64_t to) {
-  return (to - std::min(from, to)) / kMillisecondNs;
-}
 
 v1::PfcDeadlock view_deadlock(const pfc::Deadlock& d, std::uint64_t now) {
   v1::PfcDeadlock out;

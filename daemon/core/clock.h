@@ -5,13 +5,15 @@
 #include <cstdint>
 #include <ctime>
 
+#include "daemon/core/nanos.h"
+
 namespace lossless {
 
 // CLOCK_MONOTONIC in ns, as bpf_ktime_get_ns() has it.
 inline std::uint64_t monotonic_now() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+  return static_cast<std::uint64_t>(now.tv_sec) * kSecondNs + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 }  // namespace lossless

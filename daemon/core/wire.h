@@ -16,6 +16,10 @@ using ByteView = std::span<const std::uint8_t>;
 using Mac = std::array<std::uint8_t, 6>;
 
 inline constexpr std::size_t kEthernetHeader = 14;
+// The longest frame of a port, without its FCS: header, two tags, payload.
+constexpr unsigned longest_frame(unsigned mtu) {
+  return mtu + static_cast<unsigned>(kEthernetHeader) + 2 * 4;
+}
 
 // Takes values off the front. After a read beyond the end every further read gives 0 or nothing, and ok() is
 // false: one check after a group of reads is enough.

@@ -21,8 +21,7 @@ std::string words(const HookEvent& event) {
 std::vector<net::PortRef> attached(const std::vector<port::Port>& ports) {
   std::vector<net::PortRef> out;
   for (const port::Port& port : ports)
-    if (port.state == port::PortState::Attached)
-      out.push_back({.ifindex = port.link.ifindex, .name = port.link.name, .mac = port.link.address});
+    if (port.state == port::PortState::Attached) out.push_back(net::ref_of(port.link));
   return out;
 }
 
@@ -96,11 +95,7 @@ void HostService::on_hook_end(std::uint64_t run, const HookResult& result) {
 }
 
 void HostService::schedule() {
-  const auto next = agent_.next_deadline();
-  if (!next) return void(timer_.cancel());
-  timer_.expires_at(std::max(*next, steady_clock::now()));
-  timer_.async_wait([this](const asio::error_code& error) {
-    if (error) return;
+  timer_.set(agent_.next_deadline(), [this] {
     agent_.advance(steady_clock::now());
     schedule();
   });

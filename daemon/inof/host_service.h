@@ -3,10 +3,10 @@
 #pragma once
 
 #include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 #include <optional>
 #include <vector>
 
+#include "daemon/core/wake_timer.h"
 #include "daemon/inof/frame_io.h"
 #include "daemon/inof/host_agent.h"
 #include "daemon/inof/host_hook_io.h"
@@ -34,7 +34,7 @@ class HostService {
   void schedule();
 
   net::Netlink& netlink_;
-  asio::steady_timer timer_;
+  WakeTimer timer_;
   bool enabled_ = false;
   FrameIo frames_;
   HostAgent agent_;

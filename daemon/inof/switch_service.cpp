@@ -102,7 +102,7 @@ void SwitchService::apply_ports() {
     if (!switch_.config().on || port.state != port::PortState::Attached) continue;
     port_ids_[port.link.ifindex] = port.slot;
     ifindexes_[port.slot] = port.link.ifindex;
-    open.push_back({.ifindex = port.link.ifindex, .name = port.link.name, .mac = port.link.address});
+    open.push_back(net::ref_of(port.link));
   }
   for (const auto& [ifindex, id] : before)
     if (!ifindexes_.contains(id)) switch_.remove_port(id, now());
@@ -250,15 +250,9 @@ void SwitchService::drop_old_rows() {
 void SwitchService::schedule() {
   auto due = switch_.due(now());
   if (drop_rows_at_ != Micros{}) due = due ? std::min(*due, drop_rows_at_) : drop_rows_at_;
-  if (!due) {
-    timer_.cancel();
-    return;
-  }
-  const std::chrono::steady_clock::time_point at{
-      std::chrono::duration_cast<std::chrono::steady_clock::duration>(*due)};
-  timer_.expires_at(at);
-  timer_.async_wait([this](const asio::error_code& error) {
-    if (error) return;
+  std::optional<std::chrono::steady_clock::time_point> at;
+  if (due) at.emplace(std::chrono::duration_cast<std::chrono::steady_clock::duration>(*due));
+  timer_.set(at, [this] {
     if (drop_rows_at_ != Micros{} && now() >= drop_rows_at_) drop_old_rows();
     switch_.advance(now());
     carry_out();

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "daemon/core/wake_timer.h"
 #include "daemon/inof/frame_io.h"
 #include "daemon/inof/switch.h"
 #include "daemon/lldp/agent.h"
@@ -78,7 +78,7 @@ class SwitchService {
   void schedule();
 
   port::PortService& ports_;
-  asio::steady_timer timer_;
+  WakeTimer timer_;
   FrameIo frames_;
   Switch switch_;
   InofConfig file_;  // as the configuration file has it

@@ -21,10 +21,6 @@ std::vector<net::Link> links_of(const std::vector<port::Port>& ports) {
   return out;
 }
 
-net::PortRef ref_of(const net::Link& link) {
-  return {.ifindex = link.ifindex, .name = link.name, .mac = link.address};
-}
-
 }  // namespace
 
 LldpService::LldpService(asio::io_context& loop, net::Netlink& netlink)
@@ -75,7 +71,7 @@ void LldpService::apply(const Config& config, const std::vector<port::Port>& por
 // A port that is up in the agent must be able to send, so sockets open before and close after.
 void LldpService::open_ports(const std::vector<port::Port>& ports) {
   std::vector<net::PortRef> wanted;
-  for (const net::Link& link : links_of(ports)) wanted.push_back(ref_of(link));
+  for (const net::Link& link : links_of(ports)) wanted.push_back(net::ref_of(link));
   const auto now = steady_clock::now();
   std::vector<int> gone;  // of an interface that is no more, too: it cannot say goodbye
   for (const auto& [ifindex, state] : agent_.ports())
@@ -95,7 +91,7 @@ void LldpService::tell_agent(const std::vector<port::Port>& ports) {
   for (const port::Port& port : ports) {
     if (port.state != port::PortState::Attached) continue;
     if (port.link.up) {
-      agent_.port_up(ref_of(port.link), port.config.lldp, describe_port(port.link, known), now);
+      agent_.port_up(net::ref_of(port.link), port.config.lldp, describe_port(port.link, known), now);
     } else {
       agent_.port_down(port.link.ifindex, now);
     }
@@ -111,11 +107,7 @@ void LldpService::leave() {
 }
 
 void LldpService::schedule() {
-  const auto next = agent_.next_deadline();
-  if (!next) return void(timer_.cancel());
-  timer_.expires_at(std::max(*next, steady_clock::now()));
-  timer_.async_wait([this](const asio::error_code& error) {
-    if (error) return;
+  timer_.set(agent_.next_deadline(), [this] {
     agent_.advance(steady_clock::now());
     schedule();
   });

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <asio/io_context.hpp>
-#include <asio/steady_timer.hpp>
 #include <string>
 #include <vector>
 
 #include "daemon/core/config.h"
+#include "daemon/core/wake_timer.h"
 #include "daemon/lldp/local.h"
 #include "daemon/net/port_frames_io.h"
 #include "daemon/port/service.h"
@@ -40,7 +40,7 @@ class LldpService {
   void schedule();
 
   net::Netlink& netlink_;
-  asio::steady_timer timer_;
+  WakeTimer timer_;
   LldpConfig config_;
   Machine machine_;
   net::PortFrames frames_;

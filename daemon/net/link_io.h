@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/net/netlink_io.h"
+#include "daemon/net/port_ref.h"
 
 namespace lossless::net {
 
@@ -26,6 +27,11 @@ struct Link {
   std::array<std::uint8_t, 6> address{};  // Ethernet address; zero where there is none
   bool operator==(const Link&) const = default;
 };
+
+// The port as protocols know it.
+inline PortRef ref_of(const Link& link) {
+  return {.ifindex = link.ifindex, .name = link.name, .mac = link.address};
+}
 
 // What an event says of a link; nothing: it is about something else.
 struct LinkNews {

@@ -18,8 +18,6 @@
 namespace lossless::pfc {
 namespace {
 
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
-
 // The maps of an instance that this process did not load.
 struct PinnedMaps {
   Fd index, rows, pause;
@@ -32,8 +30,7 @@ struct PinnedMaps {
 };
 
 void wait_until(std::uint64_t ns) {
-  const timespec when{.tv_sec = static_cast<time_t>(ns / kSecondNs),
-                      .tv_nsec = static_cast<long>(ns % kSecondNs)};
+  const timespec when = timespec_of(ns);
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr) == EINTR) {
   }
 }
@@ -71,21 +68,26 @@ Result<std::vector<ClosedGate>> list_closed_gates(net::Netlink& netlink, const P
   return found;
 }
 
-Status open_closed_gate(net::Netlink& netlink, const ClosedGate& gate) {
-  if (auto opened = net::open_gate(netlink, gate.ifindex, gate.tc, gate.limit_bytes); !opened) return opened;
-  // A frame that names nobody, from no address in particular: it is for the kernel, not for the peer.
-  const std::uint8_t source[6] = {};
+int send_pfc_frame(int raw, int ifindex, const Mac& source, std::uint8_t classes, std::uint16_t quanta) {
   std::uint8_t frame[LL_PFC_FRAME_LEN];
-  ll_pfc_build(frame, source, 0, 0);
-  const Fd raw(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+  ll_pfc_build(frame, source.data(), classes, quanta);
   sockaddr_ll to{};
   to.sll_family = AF_PACKET;
   to.sll_protocol = htons(LL_ETH_MAC_CONTROL);
-  to.sll_ifindex = gate.ifindex;
+  to.sll_ifindex = ifindex;
+  const ssize_t sent =
+      sendto(raw, frame, sizeof frame, MSG_DONTWAIT, reinterpret_cast<sockaddr*>(&to), sizeof to);
+  return sent < 0 ? errno : 0;
+}
+
+Status open_closed_gate(net::Netlink& netlink, const ClosedGate& gate) {
+  if (auto opened = net::open_gate(netlink, gate.ifindex, gate.tc, gate.limit_bytes); !opened) return opened;
+  // A frame that names nobody, from no address in particular: it is for the kernel, not for the peer.
+  const Fd raw(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+  const int error = send_pfc_frame(raw.get(), gate.ifindex, Mac{}, 0, 0);
   // ENETDOWN: a port that is down sends nothing anyway.
-  if (sendto(raw.get(), frame, sizeof frame, MSG_DONTWAIT, reinterpret_cast<sockaddr*>(&to), sizeof to) < 0 &&
-      errno != ENETDOWN)
-    return fail_errno("cannot send out of interface " + std::to_string(gate.ifindex), errno);
+  if (error != 0 && error != ENETDOWN)
+    return fail_errno("cannot send out of interface " + std::to_string(gate.ifindex), error);
   return {};
 }
 

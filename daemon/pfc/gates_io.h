@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/core/wire.h"
 #include "daemon/net/netlink_io.h"
 #include "loader/port_table.h"
 #include "loader/shared_array.h"
@@ -27,6 +28,8 @@ struct ClosedGate {
 // its gate is.
 Result<std::vector<ClosedGate>> list_closed_gates(net::Netlink& netlink, const PortTable& ports,
                                                   const SharedArray<ll_pause>& pause);
+// Sends a PFC frame by a packet socket without waiting. 0, or the errno.
+int send_pfc_frame(int raw, int ifindex, const Mac& source, std::uint8_t classes, std::uint16_t quanta);
 // Opens it and makes the port look at its queue.
 Status open_closed_gate(net::Netlink& netlink, const ClosedGate& gate);
 

@@ -11,12 +11,9 @@
 namespace lossless::pfc {
 namespace {
 
-constexpr unsigned kEthernetHeader = 14 + 2 * 4;  // with two tags
 // An eighth of xoff between off and on, but no less than two frames, keeps a peer from being told twice a
 // frame.
 constexpr unsigned kXonShare = 8;
-
-std::uint64_t frame_of(unsigned mtu) { return mtu + kEthernetHeader; }
 
 std::string headroom_error(std::uint64_t headroom, const PfcConfig& config, std::uint64_t needed,
                            std::uint64_t rate_bps, unsigned mtu) {
@@ -65,20 +62,20 @@ std::expected<void, std::string> set_dynamic(const QueueConfig& queue, const Buf
 
 std::uint64_t needed_headroom(const PfcConfig& config, std::uint64_t rate_bps, unsigned mtu) {
   const auto headroom = compute_headroom({.rate_bps = rate_bps,
-                                          .mtu_bytes = static_cast<std::uint32_t>(frame_of(mtu)),
+                                          .mtu_bytes = longest_frame(mtu),
                                           .cable_m = config.cable_m,
                                           .reaction_ns = std::uint64_t{config.reaction_us} * 1000,
                                           .mac_phy_bytes = 0});
   // Beside what the link holds, a frame leaves a queue at the moment it is closed. The configuration's ranges
   // are inside those of the formula.
-  return frame_of(mtu) + (headroom ? headroom->total_bytes() : UINT64_MAX / 2);
+  return longest_frame(mtu) + (headroom ? headroom->total_bytes() : UINT64_MAX / 2);
 }
 
 std::expected<Plan, std::string> plan_pfc(const QueueConfig& queue, const PortFacts& facts) {
   const PfcConfig& config = *queue.pfc;
   const std::uint64_t rate = facts.rate_bps ? facts.rate_bps : kAssumedRate;
   const unsigned others = std::max(facts.ports, 2U) - 1;
-  const std::uint64_t frame = frame_of(facts.mtu);
+  const std::uint64_t frame = longest_frame(facts.mtu);
   Plan plan;
   plan.needed_bytes = needed_headroom(config, rate, facts.mtu);
   plan.headroom_bytes = config.headroom_bytes ? config.headroom_bytes : plan.needed_bytes;

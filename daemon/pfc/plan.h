@@ -10,10 +10,9 @@
 
 #include "bpf/abi.h"
 #include "daemon/core/config.h"
+#include "daemon/core/wire.h"
 
 namespace lossless::pfc {
-
-using Mac = std::array<std::uint8_t, 6>;
 
 // What the plan of a port's TC depends on beside its configuration.
 struct PortFacts {

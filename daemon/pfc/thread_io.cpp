@@ -20,12 +20,12 @@
 #include "bpf/stages/mmu.h"
 #include "bpf/stages/pfc.h"
 #include "daemon/core/clock.h"
+#include "daemon/pfc/gates_io.h"
 
 namespace lossless::pfc {
 namespace {
 
 constexpr int kPriority = 50;  // SCHED_FIFO: above ordinary work, below the kernel's own threads
-constexpr Nanos kSecondNs = 1'000'000'000;
 
 }  // namespace
 
@@ -207,15 +207,8 @@ void PauseThread::carry_out(const Action& action) {
 }
 
 void PauseThread::send_frame(const PortInfo& port, const Action& action) {
-  std::array<std::uint8_t, LL_PFC_FRAME_LEN> frame;
-  ll_pfc_build(frame.data(), port.mac.data(), action.classes, action.quanta);
-  sockaddr_ll to{};
-  to.sll_family = AF_PACKET;
-  to.sll_protocol = htons(LL_ETH_MAC_CONTROL);
-  to.sll_ifindex = port.ifindex;
   const Nanos now = monotonic_now();
-  if (sendto(raw_.get(), frame.data(), frame.size(), MSG_DONTWAIT, reinterpret_cast<sockaddr*>(&to),
-             sizeof to) < 0) {
+  if (send_pfc_frame(raw_.get(), port.ifindex, port.mac, action.classes, action.quanta) != 0) {
     failures_++;
     return;
   }
@@ -239,10 +232,7 @@ void PauseThread::publish(std::uint32_t slot, unsigned tc) {
 void PauseThread::set_timer() {
   const Nanos next = table_.next_deadline();
   itimerspec when{};
-  if (next != kNever) {
-    when.it_value.tv_sec = static_cast<time_t>(next / kSecondNs);
-    when.it_value.tv_nsec = static_cast<long>(next % kSecondNs);
-  }
+  if (next != kNever) when.it_value = timespec_of(next);
   timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
 }
 

@@ -6,14 +6,14 @@
 #include <algorithm>
 
 #include "bpf/stages/pfc.h"
+#include "daemon/core/nanos.h"
 #include "daemon/core/units.h"
 
 namespace lossless::pfc {
 namespace {
 
-constexpr Nanos kMillisecondNs = 1'000'000;
 // With no port there is still something to measure one day.
-constexpr Nanos kIdlePollNs = 1000 * kMillisecondNs;
+constexpr Nanos kIdlePollNs = kSecondNs;
 
 std::uint64_t off_row(const Watchdog& dog) {
   if (!dog.effect().pfc_off) return LL_PFC_NOT_OFF;
@@ -35,7 +35,7 @@ OffReason off_reason(std::uint64_t row) {
 }
 
 std::string found_text(const Deadlock& d) {
-  return "queue stopped by its peer for " + std::to_string((d.detected_ns - d.since_ns) / kMillisecondNs) +
+  return "queue stopped by its peer for " + std::to_string(ms_between(d.since_ns, d.detected_ns)) +
          " ms with " + format_size(d.backlog_bytes) + " waiting";
 }
 

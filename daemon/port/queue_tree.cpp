@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <set>
 
+#include "daemon/core/wire.h"
+
 namespace lossless::port {
 namespace {
 
-constexpr unsigned kEthernetHeader = 14 + 2 * 4;  // with two tags
 // HTB timers fire late by up to a scheduler tick on a busy machine; tokens for one millisecond keep the
 // configured rate all the same.
 constexpr std::uint64_t kBurstDivisor = 1000;
@@ -39,7 +40,7 @@ unsigned lowest_weight(const PortConfig& config, unsigned group) {
 }  // namespace
 
 QueueTree plan_tree(const PortConfig& config, unsigned mtu) {
-  const unsigned frame = mtu + kEthernetHeader;
+  const unsigned frame = longest_frame(mtu);
   QueueTree tree;
   if (config.rate_bps) tree.rate = config.rate_bps / 8;
   tree.burst = burst_of(tree.rate, frame);

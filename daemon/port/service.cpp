@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "daemon/core/wire.h"
 #include "daemon/hook/tables.h"
 #include "daemon/port/tables.h"
 
@@ -14,7 +15,6 @@ namespace lossless::port {
 namespace {
 
 constexpr const char* kByCommand = "by command";
-constexpr unsigned kFrameOverhead = 14 + 2 * 4;  // Ethernet header with two tags
 
 template <class Row>
 bool same(const std::optional<Row>& a, const Row& b) {
@@ -223,7 +223,7 @@ Result<pfc::PortInfo> PortService::plan_pfc(const Port& port) const {
   info.ifindex = port.link.ifindex;
   info.up = port.link.up;
   info.rate_bps = port.config.rate_bps ? port.config.rate_bps : pfc::kAssumedRate;
-  info.frame_bytes = port.link.mtu + kFrameOverhead;
+  info.frame_bytes = longest_frame(port.link.mtu);
   info.mac = port.link.address;
   const pfc::PortFacts facts{.rate_bps = port.config.rate_bps,
                              .mtu = port.link.mtu,
