@@ -4,18 +4,17 @@
 #pragma once
 
 #include <grpcpp/grpcpp.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cli/app.h"
 #include "lossless.grpc.pb.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace lossless::cli {
 
@@ -182,26 +181,6 @@ class FakeService final : public v1::Lossless::Service {
     e.set_failed(10);
     return e;
   }
-};
-
-// A folder that goes with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "ll-cli-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make " + pattern);
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
 };
 
 struct Result {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "daemon/core/config_keys.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace lossless {
 namespace {
@@ -250,14 +251,7 @@ TEST(Config, ByteOrderMarkAndCrLf) {
 // A folder of its own, gone again in any case.
 class ConfigFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "ll-config-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name), std::ios::binary) << text;
     return path(name);
@@ -268,7 +262,7 @@ class ConfigFile : public testing::Test {
     return config.error().front().text();
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST_F(ConfigFile, Loads) {
@@ -285,7 +279,8 @@ TEST_F(ConfigFile, NamesTheFileInErrors) {
 
 TEST_F(ConfigFile, CannotBeRead) {
   EXPECT_EQ(error(path("none")), path("none") + ": cannot read: No such file or directory");
-  EXPECT_EQ(error(folder_.string()), folder_.string() + ": is a directory; must be a regular file");
+  EXPECT_EQ(error(folder_.path().string()),
+            folder_.path().string() + ": is a directory; must be a regular file");
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(error(path("pipe")), path("pipe") + ": is a pipe; must be a regular file");
   EXPECT_EQ(error("/dev/zero"), "/dev/zero: is a device; must be a regular file");
