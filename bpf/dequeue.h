@@ -130,7 +130,7 @@ static __always_inline int was_discarded(const struct sk_buff *skb)
 {
 	struct ll_watchdog *w;
 	struct ll_port *port;
-	__u32 tc, row;
+	__u32 tc;
 
 	if (!is_ours(skb, skb->dev) || remembered(skb)->backlog == LL_CB_ROW_CARRIER)
 		return 0;
@@ -138,9 +138,8 @@ static __always_inline int was_discarded(const struct sk_buff *skb)
 	tc = ll_tc_of_priority(skb->priority);
 	if (!port || tc >= LL_TCS)
 		return 0;
-	row = LL_ROW(port->slot, tc);
-	w = bpf_map_lookup_elem(&watchdog, &row);
-	if (!w || !ll_discards(row, 1))
+	w = ll_discards(LL_ROW(port->slot, tc), 1);
+	if (!w)
 		return 0;
 	__sync_fetch_and_add(&w->emptied, 1);
 	return 1;

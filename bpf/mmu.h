@@ -260,19 +260,19 @@ static __always_inline int ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
 }
 
 /*
- * Whether the deadlock watchdog has a TC's packets dropped; counts them. A drop with nobody to watch it ends
- * by itself.
+ * Whether the deadlock watchdog has a TC's packets dropped; counts them. The row that says so, or NULL. A
+ * drop with nobody to watch it ends by itself.
  */
-static __always_inline int ll_discards(__u32 row, __u32 packets)
+static __always_inline struct ll_watchdog *ll_discards(__u32 row, __u32 packets)
 {
 	struct ll_watchdog *w = bpf_map_lookup_elem(&watchdog, &row);
 
 	if (LL_LIKELY(!w || !LL_READ_ONCE(w->discard_until_ns)))
-		return 0;
+		return NULL;
 	if (bpf_ktime_get_ns() > LL_READ_ONCE(w->discard_until_ns))
-		return 0;
+		return NULL;
 	__sync_fetch_and_add(&w->discarded, packets);
-	return 1;
+	return w;
 }
 
 /*

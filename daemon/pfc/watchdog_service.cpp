@@ -101,8 +101,8 @@ void WatchdogService::remove_port(std::uint32_t slot) {
   ports_.erase(at);
 }
 
-// Nobody has asked for a pause since the last look, and no watchdog has anything under way: then there is no
-// need to look at the queues.
+// No watchdog that is on has anything under way, nor was asked for a pause since the last look: then there is
+// no need to look at the queues, which takes the lock that gates are closed under.
 bool WatchdogService::is_quiet(Port& port, Nanos now) {
   bool quiet = true;
   for (unsigned tc = 0; tc < kTcs; ++tc) {
@@ -110,8 +110,8 @@ bool WatchdogService::is_quiet(Port& port, Nanos now) {
     const ll_pause row = pause_row(LL_ROW(port.info.slot, tc));
     const std::uint64_t asked = ll_pause_asked(&row, now);
     const WatchdogState state = c.dog.state();
-    if (asked != c.seen_asked_ns || state == WatchdogState::Alerted || state == WatchdogState::Recovering)
-      quiet = false;
+    const bool under_way = state == WatchdogState::Alerted || state == WatchdogState::Recovering;
+    if (state != WatchdogState::Disabled && (asked != c.seen_asked_ns || under_way)) quiet = false;
     c.seen_asked_ns = asked;
   }
   return quiet;
