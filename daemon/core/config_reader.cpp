@@ -108,6 +108,8 @@ class Reader {
                       std::string_view meaning);
 
   const toml::table* table_at(const toml::table& parent, std::string_view name, const std::string& path);
+  const toml::array* array_at(const toml::table& parent, std::string_view name, const std::string& path,
+                              std::string_view allowed);
   template <class T>
   void read_keys(const toml::table& table, const std::string& path, std::span<const std::string_view> tables,
                  T& out, Origins& given);
@@ -138,15 +140,13 @@ class Reader {
   template <class Each>
   void read_tables(const toml::table& parent, std::string_view name, const std::string& path, std::size_t max,
                    const Each& each);
-  void lacks(const toml::table& table, const std::string& path, std::string_view key, std::string_view what);
   void read_groups(const toml::table& root, Config& out);
   void read_hook_rules(const toml::table& root, Config& out);
   template <class Each>
-  void read_tables(const toml::table& root, std::string_view name, std::size_t most, const Each& each);
-  template <class Each>
   bool read_array(const toml::table& table, const std::string& path, std::string_view key,
                   std::string_view allowed, Origins& given, const Each& each);
-  void require_key(const toml::table& table, const std::string& path, std::string_view key);
+  void require_key(const toml::table& table, const std::string& path, std::string_view key,
+                   std::string_view what = {});
   void check_hooks(const Config& config);
   QueueConfig finish_queue(const QueueDraft& draft, const std::string& port_path);
   void check_draft(const QueueDraft& draft, const std::string& port_path);
@@ -203,6 +203,16 @@ const toml::table* Reader::table_at(const toml::table& parent, std::string_view 
   if (!node->is_table())
     fault(origin_of(join(path, name), node->source()), "is " + std::string(kind_of(*node)), "a table");
   return node->as_table();
+}
+
+// The array `name` below `parent`; nullptr if there is none, or something else in its place.
+const toml::array* Reader::array_at(const toml::table& parent, std::string_view name, const std::string& path,
+                                    std::string_view allowed) {
+  const toml::node* node = parent.get(name);
+  if (!node) return nullptr;
+  if (!node->is_array())
+    fault(origin_of(join(path, name), node->source()), "is " + std::string(kind_of(*node)), allowed);
+  return node->as_array();
 }
 
 // Reads the plain keys of one table; `tables` are the keys below it that others read.
@@ -420,9 +430,7 @@ void Reader::check_name(const PortConfig& port, const Origins& given, const toml
                         const std::string& path) {
   const auto at = given.find("name");
   if (at == given.end()) {
-    if (!table.contains("name"))
-      error(to_position(table.source().begin), path + ": lacks 'name', the interface to manage");
-    return;
+    return require_key(table, path, "name", "the interface to manage");
   }
   const auto [first, is_new] = names_.emplace(port.name, at->second);
   if (is_new) return;
@@ -459,12 +467,10 @@ void Reader::read_ports(const toml::table& root, const Defaults& defaults, Confi
 template <class Each>
 void Reader::read_tables(const toml::table& parent, std::string_view name, const std::string& path,
                          std::size_t max, const Each& each) {
-  const toml::node* node = parent.get(name);
-  if (!node) return;
   const std::string whole = join(path, name);
   const std::string many = "up to " + std::to_string(max) + " tables, each under [[" + whole + "]]";
-  const toml::array* array = node->as_array();
-  if (!array) return fault(origin_of(whole, node->source()), "is " + std::string(kind_of(*node)), many);
+  const toml::array* array = array_at(parent, name, path, many);
+  if (!array) return;
   std::size_t number = 0;
   for (const toml::node& element : *array) {
     const std::string at = whole + "[" + std::to_string(++number) + "]";
@@ -472,37 +478,10 @@ void Reader::read_tables(const toml::table& parent, std::string_view name, const
     if (const toml::table* table = element.as_table()) {
       each(*table, at);
     } else {
-      fault(origin_of(at, element.source()), "is " + std::string(kind_of(element)), many);
+      fault(origin_of(at, element.source()), "is " + std::string(kind_of(element)),
+            "a table, under [[" + whole + "]]");
     }
   }
-}
-
-// Each table of an array of tables, with its path.
-template <class Each>
-void Reader::read_tables(const toml::table& root, std::string_view name, std::size_t most, const Each& each) {
-  const toml::node* node = root.get(name);
-  if (!node) return;
-  const std::string allowed =
-      "up to " + std::to_string(most) + " tables, each under [[" + std::string(name) + "]]";
-  const toml::array* array = node->as_array();
-  if (!array)
-    return fault(origin_of(std::string(name), node->source()), "is " + std::string(kind_of(*node)), allowed);
-  std::size_t number = 0;
-  for (const toml::node& element : *array) {
-    const std::string path = std::string(name) + "[" + std::to_string(++number) + "]";
-    const Origin at = origin_of(path, element.source());
-    if (number > most) return fault(at, "is one too many", allowed);
-    if (const toml::table* table = element.as_table()) {
-      each(*table, path);
-    } else {
-      fault(at, "is " + std::string(kind_of(element)), "a table, under [[" + std::string(name) + "]]");
-    }
-  }
-}
-
-void Reader::lacks(const toml::table& table, const std::string& path, std::string_view key,
-                   std::string_view what) {
-  error(to_position(table.source().begin), path + ": lacks '" + std::string(key) + "', " + std::string(what));
 }
 
 std::vector<AddressRange> Reader::read_ranges(const toml::table& table, const std::string& path) {
@@ -538,21 +517,15 @@ void Reader::read_whitelist(const toml::table& table, const std::string& path, I
   Origins given;
   read_keys(table, path, kWhitelistTables, out, given);
   const Rule& name_rule = keys<InofAllowConfig>().front().rule;
-  if (const toml::node* node = table.get(kExceptionsKey)) {
-    const toml::array* array = node->as_array();
-    if (!array) {
-      fault(origin_of(join(path, kExceptionsKey), node->source()), "is " + std::string(kind_of(*node)),
-            "an array of interface names");
-    } else {
-      for (const toml::node& element : *array) {
-        const auto raw = scalar_of(element);
-        const auto name =
-            raw ? apply_rule(name_rule, *raw) : std::unexpected("is " + std::string(kind_of(element)));
-        if (name) {
-          out.exceptions.push_back(std::get<std::string>(*name));
-        } else {
-          fault(origin_of(join(path, kExceptionsKey), element.source()), name.error(), allowed(name_rule));
-        }
+  if (const auto* exceptions = array_at(table, kExceptionsKey, path, "an array of interface names")) {
+    for (const toml::node& element : *exceptions) {
+      const auto raw = scalar_of(element);
+      const auto name =
+          raw ? apply_rule(name_rule, *raw) : std::unexpected("is " + std::string(kind_of(element)));
+      if (name) {
+        out.exceptions.push_back(std::get<std::string>(*name));
+      } else {
+        fault(origin_of(join(path, kExceptionsKey), element.source()), name.error(), allowed(name_rule));
       }
     }
   }
@@ -561,9 +534,8 @@ void Reader::read_whitelist(const toml::table& table, const std::string& path, I
                 InofAllowConfig allow;
                 Origins ignored;
                 read_keys(entry, at, kHostsTables, allow, ignored);
-                if (!entry.contains("port"))
-                  lacks(entry, at, "port", "the interface that the hosts may join on");
-                if (!entry.contains("hosts")) lacks(entry, at, "hosts", "those that may join");
+                require_key(entry, at, "port", "the interface that the hosts may join on");
+                require_key(entry, at, "hosts", "those that may join");
                 allow.hosts = read_ranges(entry, at);
                 out.allow.push_back(std::move(allow));
               });
@@ -579,7 +551,7 @@ void Reader::read_inof(const toml::table& table, InofConfig& out) {
     InofZoneConfig zone;
     Origins origins;
     read_keys(entry, at, kHostsTables, zone, origins);
-    if (!entry.contains("name")) lacks(entry, at, "name", "by which the zone is shown");
+    require_key(entry, at, "name", "by which the zone is shown");
     zone.hosts = read_ranges(entry, at);
     if (!zone.name.empty() && !names.insert(zone.name).second)
       fault(origins["name"], "is a second zone of that name", "each zone once");
@@ -593,11 +565,10 @@ void Reader::read_inof(const toml::table& table, InofConfig& out) {
 template <class Each>
 bool Reader::read_array(const toml::table& table, const std::string& path, std::string_view key,
                         std::string_view allowed, Origins& given, const Each& each) {
-  const toml::node* node = table.get(key);
-  if (!node) return true;
-  const Origin origin = origin_of(join(path, key), node->source());
-  const toml::array* array = node->as_array();
-  if (!array) return fault(origin, "is " + std::string(kind_of(*node)), allowed), false;
+  if (!table.contains(key)) return true;
+  const toml::array* array = array_at(table, key, path, allowed);
+  if (!array) return false;
+  const Origin origin = origin_of(join(path, key), array->source());
   if (array->empty()) return fault(origin, "is empty", allowed), false;
   for (const toml::node& element : *array) {
     if (each(element)) continue;
@@ -607,14 +578,17 @@ bool Reader::read_array(const toml::table& table, const std::string& path, std::
   return true;
 }
 
-void Reader::require_key(const toml::table& table, const std::string& path, std::string_view key) {
-  if (!table.contains(key))
-    error(to_position(table.source().begin), path + ": lacks '" + std::string(key) + "'");
+// `what` the key is for, where its name does not say it.
+void Reader::require_key(const toml::table& table, const std::string& path, std::string_view key,
+                         std::string_view what) {
+  if (table.contains(key)) return;
+  error(to_position(table.source().begin),
+        path + ": lacks '" + std::string(key) + "'" + (what.empty() ? "" : ", " + std::string(what)));
 }
 
 void Reader::read_groups(const toml::table& root, Config& out) {
   static constexpr std::array kTables{kGroupPorts};
-  read_tables(root, "port_group", kMaxPortGroups, [&](const toml::table& table, const std::string& path) {
+  read_tables(root, "port_group", "", kMaxPortGroups, [&](const toml::table& table, const std::string& path) {
     PortGroup group;
     Origins given;
     read_keys(table, path, kTables, group, given);
@@ -631,7 +605,7 @@ void Reader::read_groups(const toml::table& root, Config& out) {
 
 void Reader::read_hook_rules(const toml::table& root, Config& out) {
   static constexpr std::array kTables{kHookDscps};
-  read_tables(root, "hook_flow", kMaxHookRules, [&](const toml::table& table, const std::string& path) {
+  read_tables(root, "hook_flow", "", kMaxHookRules, [&](const toml::table& table, const std::string& path) {
     HookRule rule;
     Origins given;
     read_keys(table, path, kTables, rule, given);
