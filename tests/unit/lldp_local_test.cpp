@@ -56,6 +56,7 @@ using inof::HostAddress;
 
 std::vector<std::string> words(const std::vector<HostAddress>& plan) {
   std::vector<std::string> out;
+  out.reserve(plan.size());
   for (const HostAddress& a : plan)
     out.push_back(a.port.name + " " + a.interface + " " + to_string(a.address) + " " +
                   std::to_string(a.index) + (a.up ? "" : " down"));
