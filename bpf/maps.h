@@ -8,6 +8,7 @@
 
 #include "abi.h"
 #include "stages/hook_flow.h"
+#include "stages/roce_pair.h"
 
 #ifndef LL_MAP
 #define LL_MAP extern
@@ -191,6 +192,50 @@ LL_MAP struct {
 	__type(key, __u32);
 	__type(value, struct ll_zone_stats);
 } zone_stats SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ll_roce_config);
+} roce_config SEC(".maps");
+
+/* As many rows as the configuration says (Datapath::open). The flow that was seen longest ago makes room. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LL_ROCE_FLOWS_DEFAULT);
+	__type(key, struct ll_roce_key);
+	__type(value, struct ll_roce_flow);
+} roce_flows SEC(".maps");
+
+/* Apart from the flows, so that no flood of those pushes them out. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LL_ROCE_FLOWS_DEFAULT);
+	__type(key, struct ll_roce_key);
+	__type(value, struct ll_roce_pair);
+} roce_pairs SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LL_ROCE_REQUESTS);
+	__type(key, struct ll_roce_key);
+	__type(value, struct ll_roce_request);
+} roce_requests SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LL_ROCE_NOTES);
+	__type(key, struct ll_roce_note_key);
+	__type(value, struct ll_roce_note);
+} roce_notes SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_roce_stats);
+} roce_stats SEC(".maps");
 
 LL_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

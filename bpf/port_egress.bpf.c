@@ -10,6 +10,7 @@
 #include "hook.h"
 #include "mmu.h"
 #include "dequeue.h"
+#include "roce_egress.h"
 #include "stages/classify.h"
 #include "stages/wred.h"
 
@@ -54,10 +55,13 @@ static __always_inline int apply(struct __sk_buff *skb, const struct ll_wred *w,
 	stats->selected += segments;
 	switch (ll_wred_act(w, h->tos & LL_ECN_MASK)) {
 	case LL_WRED_MARK:
-		if (ll_write_tos(skb, h, h->tos | LL_ECN_CE))
+		if (ll_write_tos(skb, h, h->tos | LL_ECN_CE)) {
 			stats->failed += segments;
-		else
-			stats->marked += segments;
+			return LL_TCX_NEXT;
+		}
+		stats->marked += segments;
+		if (ll_roce_on())
+			ll_roce_egress(skb, LL_ROCE_WHERE(h), 0, LL_ROCE_MARKED);
 		return LL_TCX_NEXT;
 	case LL_WRED_DROP:
 		stats->dropped += segments;
@@ -120,6 +124,7 @@ int ll_port_egress(struct __sk_buff *skb)
 	ll_parse_skb(skb, &h);
 	tc = egress_tc(skb, port, &h);
 	queue_tc = ll_hook_tc(skb, port, &h, tc);
+	ll_roce_leave(skb, &h, queue_tc);
 	if (LL_UNLIKELY(ll_discards(LL_ROW(port->slot, queue_tc), ll_segments(skb))))
 		return LL_TCX_DROP;
 	if (mark(skb, LL_ROW(port->slot, queue_tc), queue_tc, &h) == LL_TCX_DROP)
