@@ -11,6 +11,7 @@
 #include "mmu.h"
 #include "dequeue.h"
 #include "roce_egress.h"
+#include "ipcc.h"
 #include "stages/classify.h"
 #include "stages/wred.h"
 
@@ -96,6 +97,7 @@ static __always_inline int mark(struct __sk_buff *skb, __u32 row, __u32 tc, cons
 	}
 	if (ll_mmu_egress(row, depth + skb->wire_len) == LL_TCX_DROP)
 		return LL_TCX_DROP;
+	ll_ipcc_join(skb, h, row, depth);
 	if (!(w->flags & LL_WRED_ON) || !selected(w, row, depth))
 		return LL_TCX_NEXT;
 	return apply(skb, w, h, stats, segments);
@@ -115,7 +117,7 @@ int ll_port_egress(struct __sk_buff *skb)
 		struct ll_carrier *c = ll_armed_carrier();
 
 		if (c)
-			return ll_make_xoff(skb, c);
+			return c->armed == LL_CARRIES_CNP ? ll_make_cnp(skb) : ll_make_xoff(skb, c);
 	}
 	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_MAC_CONTROL))) {
 		skb->priority = LL_PRIORITY_FIRST;

@@ -352,7 +352,7 @@ __noinline int ll_roce_ingress(struct __sk_buff *skb, __u32 where, __u32 slot, _
 	if (!f)
 		return 0;
 	__sync_fetch_and_add(&f->packets, ll_segments(skb));
-	__sync_fetch_and_add(&f->bytes, skb->wire_len);
+	__sync_fetch_and_add(&f->bytes, skb->len);
 	f->sport = r.udp_sport;
 	f->tos = r.tos;
 	f->opcode = r.opcode;

@@ -189,6 +189,10 @@ Status Datapath::load(const std::string& build, const MapSizes& sizes) {
            .roce_flows = Map<ll_roce_key, ll_roce_flow>(bpf_map__fd(maps.roce_flows)),
            .roce_pairs = Map<ll_roce_key, ll_roce_pair>(bpf_map__fd(maps.roce_pairs)),
            .roce_stats = CounterMap<ll_roce_stats>(bpf_map__fd(maps.roce_stats)),
+           .ipcc = Map<std::uint32_t, ll_ipcc>(bpf_map__fd(maps.ipcc)),
+           .ipcc_state = Map<std::uint32_t, ll_ipcc_state>(bpf_map__fd(maps.ipcc_state)),
+           .ipcc_stats = CounterMap<ll_ipcc_stats>(bpf_map__fd(maps.ipcc_stats)),
+           .cnp_latency = CounterMap<ll_latency>(bpf_map__fd(maps.cnp_latency)),
            .pfc_events = bpf_map__fd(maps.pfc_events)};
   ll_meta meta{.abi = LL_ABI_VERSION, .reserved = 0, .netns = current_netns(), .build = {}};
   build.copy(meta.build, sizeof meta.build - 1);

@@ -51,6 +51,10 @@ struct Maps {
   Map<ll_roce_key, ll_roce_flow> roce_flows;
   Map<ll_roce_key, ll_roce_pair> roce_pairs;
   CounterMap<ll_roce_stats> roce_stats;
+  Map<std::uint32_t, ll_ipcc> ipcc;
+  Map<std::uint32_t, ll_ipcc_state> ipcc_state;
+  CounterMap<ll_ipcc_stats> ipcc_stats;
+  CounterMap<ll_latency> cnp_latency;
   int pfc_events = -1;  // ring buffer of ll_pfc_event
 };
 

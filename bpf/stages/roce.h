@@ -138,6 +138,19 @@ enum ll_roce_kind {
 	LL_ROCE_KINDS,
 };
 
+#ifndef __bpf__
+/* "udp_length" for LL_ROCE_UDP_LENGTH. */
+ll_inline const char *ll_roce_kind_name(enum ll_roce_kind kind)
+{
+	static const char *const names[LL_ROCE_KINDS] = {
+		"ok",          "other",     "l2_short",    "ip_short",  "ip_version", "ip_options",
+		"ip_fragment", "ip_length", "ip_checksum", "udp_short", "udp_length", "bth_short",
+		"bth_version", "opcode",    "ext_short",   "pad",       "icrc"};
+
+	return kind < LL_ROCE_KINDS ? names[kind] : "unknown";
+}
+#endif
+
 /* A parsed packet. Offsets are bytes from the start of the frame. */
 struct ll_roce {
 	__u16 ip_at;

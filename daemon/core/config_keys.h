@@ -47,6 +47,10 @@ std::span<const Key<EcnConfig>> keys();
 template <>
 std::span<const Key<PfcConfig>> keys();
 template <>
+std::span<const Key<IpccConfig>> keys();
+template <>
+std::span<const Key<RoceConfig>> keys();
+template <>
 std::span<const Key<InofConfig>> keys();
 template <>
 std::span<const Key<InofWhitelistConfig>> keys();
@@ -101,17 +105,18 @@ void for_sections(Visit visit) {
   visit(std::string_view("buffer"), &Config::buffer);
   visit(std::string_view("lldp"), &Config::lldp);
   visit(std::string_view("inof_host"), &Config::inof_host);
+  visit(std::string_view("roce"), &Config::roce);
 }
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 12> kTopTables{"api",  "buffer",     "lldp",      "inof_host",
-                                                             "maps", "queue",      "watchdog",  "pfc_alarm",
-                                                             "port", "port_group", "hook_flow", "inof"};
+inline constexpr std::array<std::string_view, 13> kTopTables{
+    "roce",     "api",       "buffer", "lldp",       "inof_host", "maps", "queue",
+    "watchdog", "pfc_alarm", "port",   "port_group", "hook_flow", "inof"};
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
 inline constexpr std::array<std::string_view, 4> kPortTables{"maps", "queue", "watchdog", "pfc_alarm"};
-inline constexpr std::array<std::string_view, 2> kQueueTables{"ecn", "pfc"};
+inline constexpr std::array<std::string_view, 3> kQueueTables{"ecn", "pfc", "ipcc"};
 
 // A key for documentation: queue.TC.ecn.kmin, and what it may hold.
 struct KeyInfo {
@@ -128,6 +133,7 @@ struct ThresholdFault {
 };
 std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes);
 std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue, const BufferConfig& buffer);
+std::optional<ThresholdFault> find_ipcc_fault(const QueueConfig& queue);
 // `alpha` of the queue itself.
 std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const BufferConfig& buffer);
 std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);
