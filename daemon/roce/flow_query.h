@@ -25,10 +25,10 @@ std::uint64_t rate_of(const ll_roce_flow& flow, std::uint64_t now_ns);
 
 // What is not given holds for every flow.
 struct FlowFilter {
-  std::optional<IpAddress> source;
-  std::optional<IpAddress> destination;
-  std::optional<std::uint32_t> qp;       // that the flow goes to, or its sender's
-  std::optional<std::uint32_t> ifindex;  // that it comes in or leaves by
+  std::optional<IpAddress> source = std::nullopt;
+  std::optional<IpAddress> destination = std::nullopt;
+  std::optional<std::uint32_t> qp = std::nullopt;       // that the flow goes to, or its sender's
+  std::optional<std::uint32_t> ifindex = std::nullopt;  // that it comes in or leaves by
   bool matches(const Flow& flow) const;
 };
 

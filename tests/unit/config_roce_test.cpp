@@ -28,7 +28,7 @@ TEST(ConfigRoce, Defaults) {
   EXPECT_EQ(roce.cnp_tc, 6U);
   EXPECT_EQ(parsed("[roce]\nmax_flows = 1000000\n").roce.max_flows, 1'000'000U);
   EXPECT_EQ(first_error("[roce]\nmax_flows = 1000001\n"),
-            "x.toml:2:13: roce.max_flows: 1000001 is out of range; allowed: an integer from 1024 to 1000000");
+            "x.toml:2:13: roce.max_flows: 1000001 is too large; allowed: an integer from 1024 to 1000000");
 }
 
 TEST(ConfigRoce, IpccIsATableTrueOrFalse) {
@@ -57,7 +57,7 @@ TEST(ConfigRoce, ThresholdsMustBeInOrder) {
       "IPCC has slowed the flows down (see queue.3.pfc.xoff at line 3)");
   EXPECT_EQ(
       first_error("[queue.3]\nipcc = { few = \"1KB\", many = \"2KB\" }\n"),
-      "x.toml:2:31: queue.3.ipcc.many: many 2KB is above few 1KB; both are bytes for each CNP, so fewer "
+      "x.toml:2:30: queue.3.ipcc.many: many 2KB is above few 1KB; both are bytes for each CNP, so fewer "
       "bytes make more of them (see queue.3.ipcc.few at line 2)");
 }
 
