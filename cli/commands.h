@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "bfd.grpc.pb.h"
 #include "cli/context.h"
 #include "cli/table.h"
 #include "inof.grpc.pb.h"
@@ -14,6 +15,7 @@
 
 namespace lossless::cli {
 
+void add_show_bfd(CLI::App& show, Action& action);
 void add_show_ports(CLI::App& show, Action& action);
 void add_show_queues(CLI::App& show, Action& action);
 void add_show_ecn(CLI::App& show, Action& action);
@@ -37,6 +39,8 @@ void add_reload(CLI::App& root, Action& action);
 void add_detach(CLI::App& root, Action& action);
 void add_completion(CLI::App& root, Action& action);
 
+std::string bfd_peers_text(const v1::ListBfdPeersReply& reply, const Style& style);
+std::string bfd_counters_text(const v1::ListBfdPeersReply& reply, const Style& style);
 std::string ports_text(const v1::ListPortsReply& reply, const Style& style);
 std::string port_details(const v1::Port& port, const Style& style);
 std::string queues_text(const v1::ListQueuesReply& reply, const Style& style);

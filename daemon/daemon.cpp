@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "daemon/api/server_io.h"
+#include "daemon/bfd/api_io.h"
 #include "daemon/core/clock.h"
 #include "daemon/inof/host_api_io.h"
 #include "daemon/inof/switch_api_io.h"
@@ -67,6 +68,7 @@ class Daemon {
   std::unique_ptr<lldp::LldpService> lldp_;
   std::unique_ptr<inof::HostService> inof_host_;
   std::unique_ptr<inof::SwitchService> inof_switch_;
+  std::unique_ptr<bfd::BfdService> bfd_;
   std::unique_ptr<api::Context> context_;
   std::unique_ptr<api::Server> server_;
   std::unique_ptr<asio::posix::stream_descriptor> event_fd_;
@@ -120,6 +122,7 @@ Status Daemon::start() {
   lldp_ = std::make_unique<lldp::LldpService>(loop_, *netlink_);
   inof_host_ = std::make_unique<inof::HostService>(loop_, *netlink_);
   inof_switch_ = std::make_unique<inof::SwitchService>(loop_, *ports_, lldp_->agent(), wanted_.instance);
+  bfd_ = std::make_unique<bfd::BfdService>(loop_);
   pfc_->on_deadlock(
       [this](const std::string& port, unsigned tc, bool on) { inof_switch_->pfc_deadlock(port, tc, on); });
   context_ = std::make_unique<api::Context>(api::Context{.ports = *ports_,
@@ -135,10 +138,10 @@ Status Daemon::start() {
                                                                inof_switch_->leave();
                                                                stop();
                                                              }});
-  auto server =
-      api::Server::listen(wanted_.api, loop_, *context_,
-                          {lldp::make_api(loop_, *lldp_, *ports_), inof::make_host_api(loop_, *inof_host_),
-                           inof::make_switch_api(loop_, *inof_switch_, *ports_)});
+  auto server = api::Server::listen(
+      wanted_.api, loop_, *context_,
+      {lldp::make_api(loop_, *lldp_, *ports_), inof::make_host_api(loop_, *inof_host_),
+       inof::make_switch_api(loop_, *inof_switch_, *ports_), bfd::make_api(loop_, *bfd_)});
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
   inof_switch_->start(wanted_.inof);
@@ -170,6 +173,7 @@ void Daemon::run() {
   sd_notify(0, "READY=1");
   loop_.run();
   if (stopper_.joinable()) stopper_.join();
+  bfd_->stop();
   if (!given_back_) pfc_->stop(monotonic_now());
   if (given_back_) lock_->remove();
 }
@@ -194,6 +198,7 @@ void Daemon::tell_protocols() {
   lldp_->apply(ports_->running(), ports_->ports());
   inof_host_->apply(ports_->running(), ports_->ports());
   inof_switch_->apply_ports();
+  bfd_->apply(ports_->running());
 }
 
 void Daemon::wait_for_signal() {

@@ -28,6 +28,7 @@ enum class LldpMode : std::uint8_t { Off, Tx, Rx, Both };
 enum class InofDialect : std::uint8_t { Odcc, ChinaMobile };
 enum class InofRole : std::uint8_t { Server, Client, Both };  // initiator, target
 enum class InofProtocol : std::uint8_t { Roce, Tcp, Iscsi };
+enum class BfdAuth : std::uint8_t { None, Simple, KeyedMd5, MeticulousMd5, KeyedSha1, MeticulousSha1 };
 enum class InofHook : std::uint8_t { None, Nvme, Program };
 
 // WRED/ECN thresholds of one TC (RFC 3168 marking). kmin < kmax < limit of the queue.
@@ -153,6 +154,35 @@ struct LldpConfig {
   bool operator==(const LldpConfig&) const = default;
 };
 
+// How BFD sessions (RFC 5880) are kept.
+struct BfdSettings {
+  unsigned transmit_ms = 300;  // we would like to send so often
+  unsigned receive_ms = 300;   // we can receive so often
+  unsigned multiplier = 3;     // so many of our packets missing are a failure
+  bool passive = false;        // waits for the neighbour to speak
+  bool demand = false;         // the neighbour need not send while all is well
+  BfdAuth auth = BfdAuth::None;
+  unsigned key_id = 1;
+  std::string key = {};
+  bool operator==(const BfdSettings&) const = default;
+};
+struct BfdProfile : BfdSettings {
+  std::string name;
+  bool operator==(const BfdProfile&) const = default;
+};
+struct BfdPeerConfig {
+  std::string address;
+  std::string local = {};      // our address; empty: the kernel's choice
+  std::string interface = {};  // empty: any
+  bool multihop = false;
+  unsigned min_ttl = 1;      // over several hops
+  std::string profile = {};  // empty: [bfd]
+  bool shutdown = false;     // the session is kept in AdminDown
+  bool operator==(const BfdPeerConfig&) const = default;
+};
+inline constexpr std::size_t kMaxBfdPeers = 1000;
+inline constexpr std::size_t kMaxBfdProfiles = 100;
+
 // The iNOF host agent; in force with SystemRole::Host.
 struct InofHostConfig {
   InofDialect dialect = InofDialect::Odcc;
@@ -202,9 +232,12 @@ struct Config {
   InofConfig inof;
   LldpConfig lldp;
   InofHostConfig inof_host;
+  BfdSettings bfd;
   std::vector<PortConfig> ports;
   std::vector<PortGroup> port_groups;
   std::vector<HookRule> hook_rules;
+  std::vector<BfdProfile> bfd_profiles;
+  std::vector<BfdPeerConfig> bfd_peers;
   bool operator==(const Config&) const = default;
 };
 

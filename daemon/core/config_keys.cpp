@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "bpf/abi.h"
+#include "daemon/core/address.h"
 #include "daemon/core/units.h"
 
 namespace lossless {
@@ -32,6 +33,8 @@ constexpr std::array<std::string_view, 2> kInofDialects{"odcc", "china-mobile"};
 constexpr std::array<std::string_view, 3> kInofRoles{"server", "client", "both"};
 constexpr std::array<std::string_view, 3> kInofProtocols{"roce", "tcp", "iscsi"};
 constexpr std::array<std::string_view, 3> kInofHooks{"none", "nvme", "program"};
+constexpr std::array<std::string_view, 6> kBfdAuths{"none",           "simple",     "keyed-md5",
+                                                    "meticulous-md5", "keyed-sha1", "meticulous-sha1"};
 constexpr std::array<std::string_view, 3> kActions{"drop", "forward", "alert"};
 constexpr std::array<std::string_view, 2> kModes{"auto", "manual"};
 
@@ -45,6 +48,7 @@ constexpr std::size_t kMaxUser = 32;
 constexpr std::size_t kMaxSocket = 107;      // sun_path of sockaddr_un, with its NUL: 108
 constexpr std::size_t kMaxSystemName = 255;  // of an LLDP TLV
 constexpr std::size_t kMaxNqn = 223;         // NVMe's own limit
+constexpr std::size_t kMaxBfdKey = 20;       // of SHA1; the others' is 16
 constexpr std::size_t kMaxPath = 4095;
 constexpr std::size_t kMaxIfname = 15;  // IFNAMSIZ, with its NUL: 16
 constexpr std::size_t kMaxZoneName = 31;
@@ -91,6 +95,13 @@ bool valid_ifname(std::string_view s) {
   return !s.empty() && s.size() <= kMaxIfname && s != "." && s != ".." && std::ranges::none_of(s, bad);
 }
 
+bool valid_bfd_key(std::string_view s) {
+  return !s.empty() && s.size() <= kMaxBfdKey &&
+         std::ranges::all_of(s, [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+bool valid_address(std::string_view s) { return parse_ip(s).has_value(); }
+
 constexpr Rule integer(std::int64_t min, std::int64_t max) { return Rule(Rule::Type::Integer, min, max); }
 constexpr Rule kBool(Rule::Type::Bool);
 constexpr Rule kMode(Rule::Type::Mode);
@@ -105,10 +116,12 @@ constexpr std::int64_t kMaxReaction = 1'000'000;
 constexpr Rule kProgram(valid_program, "an absolute path of a file without control characters, or empty");
 constexpr std::string_view kNameForm = "1 to 32 of a-z, 0-9, '_' and '-'";
 constexpr Rule kFrameRate = integer(0, 1'000'000'000);
+constexpr Rule kAddress(valid_address, "an IPv4 or IPv6 address");
 constexpr Rule kUser(valid_user, "a name or number of 1 to 32 letters, digits, '_', '-' and '.'");
 
-template <class T, class M>
-void store(M T::* member, T& object, const Scalar& value) {
+// The member may be of a base of T.
+template <class T, class M, class Base>
+void store(M Base::* member, T& object, const Scalar& value) {
   if constexpr (std::is_same_v<M, bool> || std::is_same_v<M, double> || std::is_same_v<M, std::string>) {
     object.*member = std::get<M>(value);
   } else {
@@ -116,8 +129,8 @@ void store(M T::* member, T& object, const Scalar& value) {
   }
 }
 
-template <class T, class M>
-Scalar fetch(M T::* member, const T& object) {
+template <class T, class M, class Base>
+Scalar fetch(M Base::* member, const T& object) {
   if constexpr (std::is_same_v<M, bool> || std::is_same_v<M, double> || std::is_same_v<M, std::string>) {
     return object.*member;
   } else {
@@ -191,6 +204,44 @@ constexpr std::array kInofHostKeys{
     row<InofHostConfig, &InofHostConfig::hook_timeout_s>("hook_timeout_s", integer(1, 600)),
     row<InofHostConfig, &InofHostConfig::hook_retries>("hook_retries", integer(0, 100)),
     row<InofHostConfig, &InofHostConfig::hook_backoff_s>("hook_backoff_s", integer(1, 3600)),
+};
+// The keys of BfdSettings, for it and for what is made of it.
+template <class T>
+constexpr std::array<Key<T>, 8> bfd_settings_rows() {
+  std::array<Key<T>, 8> out{
+      row<T, &BfdSettings::transmit_ms>("transmit_ms", integer(3, 60'000)),
+      row<T, &BfdSettings::receive_ms>("receive_ms", integer(3, 60'000)),
+      row<T, &BfdSettings::multiplier>("multiplier", integer(1, 255)),
+      row<T, &BfdSettings::passive>("passive", kBool),
+      row<T, &BfdSettings::demand>("demand", kBool),
+      row<T, &BfdSettings::auth>("auth", Rule(kBfdAuths)),
+      row<T, &BfdSettings::key_id>("key_id", integer(0, 255)),
+      row<T, &BfdSettings::key>("key",
+                                Rule(valid_bfd_key, "1 to 20 printable ASCII characters without spaces"),
+                                [](const T& b) { return !b.key.empty(); }),
+  };
+  out.back().secret = true;
+  return out;
+}
+constexpr std::array kBfdKeys = bfd_settings_rows<BfdSettings>();
+constexpr std::array kBfdProfileKeys = [] {
+  constexpr auto settings = bfd_settings_rows<BfdProfile>();
+  const auto name = row<BfdProfile, &BfdProfile::name>("name", Rule(valid_instance, kNameForm));
+  return std::array{name,        settings[0], settings[1], settings[2], settings[3],
+                    settings[4], settings[5], settings[6], settings[7]};
+}();
+constexpr std::array kBfdPeerKeys{
+    row<BfdPeerConfig, &BfdPeerConfig::address>("address", kAddress),
+    row<BfdPeerConfig, &BfdPeerConfig::local>("local", kAddress,
+                                              [](const BfdPeerConfig& p) { return !p.local.empty(); }),
+    row<BfdPeerConfig, &BfdPeerConfig::interface>(
+        "interface", kIfname, [](const BfdPeerConfig& p) { return !p.interface.empty(); }),
+    row<BfdPeerConfig, &BfdPeerConfig::multihop>("multihop", kBool),
+    row<BfdPeerConfig, &BfdPeerConfig::min_ttl>("min_ttl", integer(1, 255),
+                                                [](const BfdPeerConfig& p) { return p.multihop; }),
+    row<BfdPeerConfig, &BfdPeerConfig::profile>("profile", Rule(valid_instance, "the name of a BFD profile"),
+                                                [](const BfdPeerConfig& p) { return !p.profile.empty(); }),
+    row<BfdPeerConfig, &BfdPeerConfig::shutdown>("shutdown", kBool),
 };
 constexpr std::array kPortKeys{
     row<PortConfig, &PortConfig::name>("name", kIfname),
@@ -332,6 +383,18 @@ std::span<const Key<InofHostConfig>> keys() {
   return kInofHostKeys;
 }
 template <>
+std::span<const Key<BfdSettings>> keys() {
+  return kBfdKeys;
+}
+template <>
+std::span<const Key<BfdProfile>> keys() {
+  return kBfdProfileKeys;
+}
+template <>
+std::span<const Key<BfdPeerConfig>> keys() {
+  return kBfdPeerKeys;
+}
+template <>
 std::span<const Key<PortConfig>> keys() {
   return kPortKeys;
 }
@@ -401,6 +464,8 @@ std::vector<KeyInfo> known_keys() {
   for_sections([&]<class Section>(std::string_view name, Section Config::*) {
     list_keys<Section>(out, std::string(name) + ".");
   });
+  list_keys<BfdProfile>(out, "bfd_profile.");
+  list_keys<BfdPeerConfig>(out, "bfd_peer.");
   list_maps(out, "maps.");
   list_queues(out, "queue.TC.");
   list_keys<WatchdogConfig>(out, "watchdog.");

@@ -23,6 +23,7 @@ struct Key {
   void (*set)(T&, const Scalar&);
   Scalar (*get)(const T&);
   bool (*used)(const T&) = nullptr;  // whether the key has a meaning now; nullptr: always
+  bool secret = false;               // its value is in no difference
 };
 
 // The rows of Config (its plain keys) and of the tables below it.
@@ -38,6 +39,12 @@ template <>
 std::span<const Key<LldpConfig>> keys();
 template <>
 std::span<const Key<InofHostConfig>> keys();
+template <>
+std::span<const Key<BfdSettings>> keys();
+template <>
+std::span<const Key<BfdProfile>> keys();
+template <>
+std::span<const Key<BfdPeerConfig>> keys();
 template <>
 std::span<const Key<PortConfig>> keys();
 template <>
@@ -101,12 +108,13 @@ void for_sections(Visit visit) {
   visit(std::string_view("buffer"), &Config::buffer);
   visit(std::string_view("lldp"), &Config::lldp);
   visit(std::string_view("inof_host"), &Config::inof_host);
+  visit(std::string_view("bfd"), &Config::bfd);
 }
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 12> kTopTables{"api",  "buffer",     "lldp",      "inof_host",
-                                                             "maps", "queue",      "watchdog",  "pfc_alarm",
-                                                             "port", "port_group", "hook_flow", "inof"};
+inline constexpr std::array<std::string_view, 15> kTopTables{
+    "api",       "buffer", "lldp",       "inof_host", "bfd",  "maps",        "queue",   "watchdog",
+    "pfc_alarm", "port",   "port_group", "hook_flow", "inof", "bfd_profile", "bfd_peer"};
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
@@ -133,6 +141,8 @@ std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const B
 std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);
 std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
 std::optional<ThresholdFault> find_fault(const InofHostConfig& host);
+std::optional<ThresholdFault> find_fault(const BfdSettings& bfd);
+std::optional<ThresholdFault> find_fault(const BfdPeerConfig& peer);
 
 // A fault in port groups or hook rules that shows only beside the rest of the configuration.
 struct HookFault {
