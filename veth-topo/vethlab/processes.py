@@ -44,7 +44,7 @@ def stop(process, limit_s=5.0):
 
 def kill_recorded(pid, started):
     """Kills a process of an earlier run, if it is still the one that was recorded."""
-    if started is not None and start_time(pid) == started:  # it had ended before it was recorded
+    if start_time(pid) == started:
         os.kill(pid, signal.SIGKILL)
 
 
