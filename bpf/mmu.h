@@ -18,6 +18,8 @@
 #define LL_CARRIER_MARK 0x4c4c5046u
 /* LL_CB_ROW of such a frame; LL_CB_BYTES then has the low half of the time the threshold was crossed. */
 #define LL_CB_ROW_CARRIER 0xffffffffu
+/* The same of a CNP. */
+#define LL_CB_ROW_CNP 0xfffffffeu
 
 static __always_inline struct ll_carrier *ll_armed_carrier(void)
 {
@@ -92,7 +94,7 @@ static __always_inline void ll_send_xoff(struct __sk_buff *skb, __u32 ifindex, _
 		return;
 	c->row = row;
 	c->start_ns = now;
-	c->armed = 1;
+	c->armed = LL_CARRIES_XOFF;
 	skb->mark = LL_CARRIER_MARK;
 	bpf_clone_redirect(skb, ifindex, 0);
 	skb->mark = mark;

@@ -12,6 +12,7 @@
 #include "inof.grpc.pb.h"
 #include "inof_host.grpc.pb.h"
 #include "lldp.grpc.pb.h"
+#include "roce.grpc.pb.h"
 
 namespace lossless::cli {
 
@@ -29,10 +30,13 @@ void add_zone(CLI::App& root, Action& action);
 void add_zone_switches(CLI::App& root, Action& action);  // default-zone, hard-zoning
 void add_show_inof_host(CLI::App& show, Action& action);
 void add_show_lldp(CLI::App& show, Action& action);
+void add_show_flows(CLI::App& show, Action& action);
+void add_show_ipcc(CLI::App& show, Action& action);
 void add_show_priority_map(CLI::App& show, Action& action);
 void add_show_system(CLI::App& show, Action& action);  // capabilities, version
 void add_pfc(CLI::App& root, Action& action);          // escape, recover
 void add_clear(CLI::App& root, Action& action);
+void add_clear_flows(CLI::App& clear, Action& action);
 void add_set(CLI::App& root, Action& action);
 void add_config(CLI::App& root, Action& action);
 void add_reload(CLI::App& root, Action& action);
@@ -63,6 +67,8 @@ std::string inof_whitelist_text(const v1::GetInofWhitelistReply& reply, const St
 std::string lldp_neighbors_text(const v1::ListLldpNeighborsReply& reply, const Style& style);
 std::string lldp_local_text(const v1::ListLldpLocalReply& reply, const Style& style);
 std::string lldp_statistics_text(const v1::ListLldpStatisticsReply& reply, const Style& style);
+std::string flows_text(const v1::ListFlowsReply& reply, const Style& style);
+std::string ipcc_text(const v1::ListIpccReply& reply, const Style& style);
 std::string priority_maps_text(const v1::ListPriorityMapsReply& reply, const Style& style);
 std::string capabilities_text(const v1::GetCapabilitiesReply& reply, const Style& style);
 std::string version_text(const v1::GetVersionReply& reply, const Style& style);

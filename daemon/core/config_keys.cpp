@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "bpf/abi.h"
+#include "bpf/stages/roce_flow.h"
 #include "daemon/core/address.h"
 #include "daemon/core/units.h"
 
@@ -277,6 +278,25 @@ constexpr std::array kPfcKeys{
     row<PfcConfig, &PfcConfig::cable_m>("cable_m", integer(0, kMaxCable)),
     row<PfcConfig, &PfcConfig::reaction_us>("reaction_us", integer(0, kMaxReaction)),
 };
+constexpr std::array kIpccKeys{
+    row<IpccConfig, &IpccConfig::low_bytes>("low", kPfcSize,
+                                            [](const IpccConfig& i) { return i.low_bytes > 0; }),
+    row<IpccConfig, &IpccConfig::high_bytes>("high", kPfcSize,
+                                             [](const IpccConfig& i) { return i.high_bytes > 0; }),
+    row<IpccConfig, &IpccConfig::few_bytes>("few", kPfcSize,
+                                            [](const IpccConfig& i) { return i.few_bytes > 0; }),
+    row<IpccConfig, &IpccConfig::many_bytes>("many", kPfcSize,
+                                             [](const IpccConfig& i) { return i.many_bytes > 0; }),
+    row<IpccConfig, &IpccConfig::interval_us>("interval_us", integer(1, kMaxReaction)),
+};
+constexpr std::array kRoceKeys{
+    row<RoceConfig, &RoceConfig::flows>("flows", kBool),
+    row<RoceConfig, &RoceConfig::max_flows>("max_flows", integer(LL_ROCE_FLOWS_MIN, LL_ROCE_FLOWS_MAX)),
+    row<RoceConfig, &RoceConfig::age_s>("age_s", integer(1, 86'400)),
+    row<RoceConfig, &RoceConfig::cnp_dscp>("cnp_dscp", integer(0, kDscps - 1)),
+    row<RoceConfig, &RoceConfig::cnp_tc>("cnp_tc", integer(0, kTcs - 1)),
+    row<RoceConfig, &RoceConfig::cnp_limit>("cnp_limit", integer(1000, 10'000'000)),
+};
 // The rule of zone names; daemon/inof/zones.h has the same for names given at run time.
 bool valid_zone(std::string_view s) {
   const auto good = [](char c) {
@@ -358,6 +378,7 @@ void list_queues(std::vector<KeyInfo>& out, const std::string& prefix) {
   list_keys<QueueConfig>(out, prefix);
   list_keys<EcnConfig>(out, prefix + "ecn.");
   list_keys<PfcConfig>(out, prefix + "pfc.");
+  list_keys<IpccConfig>(out, prefix + "ipcc.");
 }
 
 }  // namespace
@@ -373,6 +394,14 @@ std::span<const Key<ApiConfig>> keys() {
 template <>
 std::span<const Key<BufferConfig>> keys() {
   return kBufferKeys;
+}
+template <>
+std::span<const Key<IpccConfig>> keys() {
+  return kIpccKeys;
+}
+template <>
+std::span<const Key<RoceConfig>> keys() {
+  return kRoceKeys;
 }
 template <>
 std::span<const Key<LldpConfig>> keys() {
@@ -606,6 +635,40 @@ std::optional<ThresholdFault> find_fault(const PfcAlarmConfig& alarm) {
   if (auto tx = pfc::check_rate_alarm(alarm.of(PfcDirection::Tx)))
     return ThresholdFault{"tx_clear_fps", "tx_raise_fps", std::move(*tx)};
   return std::nullopt;
+}
+
+// Of thresholds that are left to the port to work out, nothing can be said yet.
+std::optional<ThresholdFault> find_ipcc_fault(const QueueConfig& queue) {
+  if (!queue.ipcc) return std::nullopt;
+  const IpccConfig& ipcc = *queue.ipcc;
+  const std::string high = format_size(ipcc.high_bytes);
+  if (ipcc.low_bytes && ipcc.high_bytes && ipcc.low_bytes >= ipcc.high_bytes)
+    return ThresholdFault{
+        "low", "high",
+        "low " + format_size(ipcc.low_bytes) + " is not below high " + high + "; few CNPs come before many"};
+  if (ipcc.few_bytes && ipcc.many_bytes && ipcc.many_bytes > ipcc.few_bytes)
+    return ThresholdFault{"many", "few",
+                          "many " + format_size(ipcc.many_bytes) + " is above few " +
+                              format_size(ipcc.few_bytes) +
+                              "; both are bytes for each CNP, so fewer bytes make more of them"};
+  const std::string_view key = ipcc.high_bytes ? "high" : "low";
+  const std::uint32_t top = std::max(ipcc.low_bytes, ipcc.high_bytes);
+  if (queue.pfc && queue.pfc->xoff_bytes && top >= queue.pfc->xoff_bytes)
+    return ThresholdFault{key, "xoff",
+                          std::string(key) + " " + format_size(top) + " is not below xoff " +
+                              format_size(queue.pfc->xoff_bytes) +
+                              "; PFC would stop the peers before IPCC has slowed the flows down"};
+  if (top >= queue.limit_bytes)
+    return ThresholdFault{key, "limit",
+                          std::string(key) + " " + format_size(top) + " is not below limit " +
+                              format_size(queue.limit_bytes) + "; the queue never gets that deep"};
+  return std::nullopt;
+}
+
+std::optional<std::string> check_ipcc(const QueueConfig& queue) {
+  auto fault = find_ipcc_fault(queue);
+  if (!fault) return std::nullopt;
+  return std::move(fault->message);
 }
 
 std::optional<std::string> check_pfc(const QueueConfig& queue, const BufferConfig& buffer) {

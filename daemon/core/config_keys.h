@@ -54,6 +54,10 @@ std::span<const Key<EcnConfig>> keys();
 template <>
 std::span<const Key<PfcConfig>> keys();
 template <>
+std::span<const Key<IpccConfig>> keys();
+template <>
+std::span<const Key<RoceConfig>> keys();
+template <>
 std::span<const Key<InofConfig>> keys();
 template <>
 std::span<const Key<InofWhitelistConfig>> keys();
@@ -109,17 +113,33 @@ void for_sections(Visit visit) {
   visit(std::string_view("lldp"), &Config::lldp);
   visit(std::string_view("inof_host"), &Config::inof_host);
   visit(std::string_view("bfd"), &Config::bfd);
+  visit(std::string_view("roce"), &Config::roce);
 }
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 15> kTopTables{
-    "api",       "buffer", "lldp",       "inof_host", "bfd",  "maps",        "queue",   "watchdog",
-    "pfc_alarm", "port",   "port_group", "hook_flow", "inof", "bfd_profile", "bfd_peer"};
+inline constexpr auto kTopTables = std::to_array<std::string_view>({
+    "api",
+    "bfd",
+    "bfd_peer",
+    "bfd_profile",
+    "buffer",
+    "hook_flow",
+    "inof",
+    "inof_host",
+    "lldp",
+    "maps",
+    "pfc_alarm",
+    "port",
+    "port_group",
+    "queue",
+    "roce",
+    "watchdog",
+});
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
 inline constexpr std::array<std::string_view, 4> kPortTables{"maps", "queue", "watchdog", "pfc_alarm"};
-inline constexpr std::array<std::string_view, 2> kQueueTables{"ecn", "pfc"};
+inline constexpr std::array<std::string_view, 3> kQueueTables{"ecn", "pfc", "ipcc"};
 
 // A key for documentation: queue.TC.ecn.kmin, and what it may hold.
 struct KeyInfo {
@@ -136,6 +156,7 @@ struct ThresholdFault {
 };
 std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes);
 std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue, const BufferConfig& buffer);
+std::optional<ThresholdFault> find_ipcc_fault(const QueueConfig& queue);
 // `alpha` of the queue itself.
 std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const BufferConfig& buffer);
 std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);

@@ -100,6 +100,7 @@ class Difference {
       keys_of(queue, &a, &b);
       keys_of(queue + "ecn.", a.ecn ? &*a.ecn : nullptr, b.ecn ? &*b.ecn : nullptr);
       keys_of(queue + "pfc.", a.pfc ? &*a.pfc : nullptr, b.pfc ? &*b.pfc : nullptr);
+      keys_of(queue + "ipcc.", a.ipcc ? &*a.ipcc : nullptr, b.ipcc ? &*b.ipcc : nullptr);
     }
   }
 
@@ -208,6 +209,7 @@ void write_port(std::string& out, const PortConfig& port) {
     write_keys(out, "  ", queue);
     out.append("  ecn = ").append(queue.ecn ? inline_table(*queue.ecn) : "false").append("\n");
     out.append("  pfc = ").append(queue.pfc ? inline_table(*queue.pfc) : "false").append("\n");
+    out.append("  ipcc = ").append(queue.ipcc ? inline_table(*queue.ipcc) : "false").append("\n");
   }
 }
 

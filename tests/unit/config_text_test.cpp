@@ -155,6 +155,7 @@ pfc_alarm = { rx_raise_fps = 0, rx_clear_fps = 0, tx_raise_fps = 0, tx_clear_fps
   limit = "1MB"
   ecn = false
   pfc = false
+  ipcc = false
 )")) << text;
   EXPECT_NE(text.find("  ecn = { kmin = \"50KB\", kmax = \"400KB\", pmax = 0.2, ewma = 0 }\n"),
             std::string::npos)
@@ -199,6 +200,12 @@ QueueConfig some_queue() {
   queue.limit_bytes = *rc::gen::inRange<std::uint32_t>(3000, 1'000'000'001);
   queue.lossless = *rc::gen::arbitrary<bool>();
   queue.ecn = ecn_below(queue.limit_bytes);
+  if (*rc::gen::arbitrary<bool>()) {
+    queue.ipcc.emplace();
+    queue.ipcc->high_bytes = *rc::gen::inRange<std::uint32_t>(0, queue.limit_bytes);
+    queue.ipcc->few_bytes = *rc::gen::inRange<std::uint32_t>(0, 1'000'000);
+    queue.ipcc->interval_us = *rc::gen::inRange<unsigned>(1, 1'000'001);
+  }
   return queue;
 }
 
@@ -248,6 +255,16 @@ InofHostConfig some_inof_host() {
   return host;
 }
 
+RoceConfig some_roce() {
+  RoceConfig roce;
+  roce.max_flows = *rc::gen::inRange<unsigned>(1024, 1'000'001);
+  roce.age_s = *rc::gen::inRange<unsigned>(1, 86'401);
+  roce.cnp_dscp = *rc::gen::inRange<unsigned>(0, 64);
+  roce.cnp_tc = *rc::gen::inRange<unsigned>(0, 8);
+  roce.cnp_limit = *rc::gen::inRange<unsigned>(1000, 10'000'001);
+  return roce;
+}
+
 std::vector<AddressRange> some_hosts() {
   std::set<AddressRange> hosts;
   const auto count = *rc::gen::inRange<std::size_t>(0, 4);
@@ -295,6 +312,7 @@ Config some_config() {
   config.role = *rc::gen::element(SystemRole::Switch, SystemRole::Host);
   config.lldp = some_lldp();
   config.inof_host = some_inof_host();
+  config.roce = some_roce();
   config.inof = some_inof();
   allow_some(config.inof.whitelist);
   std::set<std::string> names;
