@@ -71,9 +71,11 @@ def _remove_tree(path):
 
 def remove_recorded(path, record):
     """Processes first, then pins and namespaces, the record last."""
-    for pid, started in record["processes"]:
+    # One that had ended before it was recorded has no start time.
+    running = [(pid, started) for pid, started in record["processes"] if started is not None]
+    for pid, started in running:
         kill_recorded(pid, started)
-    for pid, started in record["processes"]:
+    for pid, started in running:
         wait_for(lambda p=pid, s=started: start_time(p) != s, what=f"end of process {pid}")
     for instance in record["instances"]:
         _remove_tree(PINS / instance)
