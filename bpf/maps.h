@@ -7,6 +7,8 @@
 #define LOSSLESS_MAPS_H
 
 #include "abi.h"
+#include "stages/dcqcn_host.h"
+#include "stages/ecn_overlay.h"
 #include "stages/hook_flow.h"
 
 #ifndef LL_MAP
@@ -191,6 +193,89 @@ LL_MAP struct {
 	__type(key, __u32);
 	__type(value, struct ll_zone_stats);
 } zone_stats SEC(".maps");
+
+/* Key: port slot. User space writes. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_overlay);
+} overlay SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LL_OVERLAY_ENDS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct ll_zone_key);
+	__type(value, __u32);
+} overlay_ends SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_overlay_stats);
+} overlay_stats SEC(".maps");
+
+/* Key: port slot. User space writes. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_host);
+} hosts SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LL_HOST_QPS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct ll_host_qp_key);
+	__type(value, struct ll_host_qp);
+} host_qps SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LL_NP_FLOWS);
+	__type(key, struct ll_np_key);
+	__type(value, struct ll_dcqcn_np);
+} np_flows SEC(".maps");
+
+/* No LRU: the kernel has no locks in values of such maps. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LL_RP_FLOWS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct ll_rp_key);
+	__type(value, struct ll_rp_flow);
+} rp_flows SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_host_stats);
+} host_stats SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 16);
+} host_events SEC(".maps");
+
+/* What a clone that is to become a CNP is told by the program that made it, on the same CPU. */
+struct ll_cnp_carrier {
+	__u32 peer_qpn;
+	__u32 version; /* 4, 6 */
+	__u32 tos;
+	__u32 tc;
+	__u32 armed; /* cleared by the carrier when it is on its way */
+};
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ll_cnp_carrier);
+} cnp_carriers SEC(".maps");
 
 LL_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

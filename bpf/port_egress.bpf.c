@@ -10,6 +10,8 @@
 #include "hook.h"
 #include "mmu.h"
 #include "dequeue.h"
+#include "dcqcn_egress.h"
+#include "ecn_overlay_egress.h"
 #include "stages/classify.h"
 #include "stages/wred.h"
 
@@ -113,17 +115,27 @@ int ll_port_egress(struct __sk_buff *skb)
 		if (c)
 			return ll_make_xoff(skb, c);
 	}
+	if (LL_UNLIKELY(skb->mark == LL_CNP_MARK)) {
+		struct ll_cnp_carrier *c = ll_cnp_carrier();
+
+		if (c && c->armed)
+			return ll_make_cnp(skb);
+	}
 	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_MAC_CONTROL))) {
 		skb->priority = LL_PRIORITY_FIRST;
 		return LL_TCX_NEXT;
 	}
 	ll_parse_skb(skb, &h);
+	if (LL_UNLIKELY(port->overlay) && h.ip)
+		h.tos = (__u8)ll_overlay_egress(skb, port->slot, h.l3_off, h.ip, h.tos);
 	tc = egress_tc(skb, port, &h);
 	queue_tc = ll_hook_tc(skb, port, &h, tc);
 	if (LL_UNLIKELY(ll_discards(LL_ROW(port->slot, queue_tc), ll_segments(skb))))
 		return LL_TCX_DROP;
 	if (mark(skb, LL_ROW(port->slot, queue_tc), queue_tc, &h) == LL_TCX_DROP)
 		return LL_TCX_DROP;
+	if (LL_UNLIKELY(port->host & LL_HOST_RP))
+		ll_host_pace(skb, port->slot);
 	/* By the TC it arrived in, whatever queue it is in: that is the one in which its peer can be stopped.
 	 */
 	return ll_mmu_enter(skb, tc);

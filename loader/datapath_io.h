@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "bpf/abi.h"
+#include "bpf/stages/dcqcn_host.h"
+#include "bpf/stages/ecn_overlay.h"
 #include "bpf/stages/hook_flow.h"
 #include "loader/map.h"
 #include "loader/pins_io.h"
@@ -45,7 +47,15 @@ struct Maps {
   Map<std::uint32_t, ll_hook> hooks;
   CounterMap<ll_hook_stats> hook_stats;
   Map<ll_hook_key, ll_hook_flow> hook_flows;
-  int pfc_events = -1;  // ring buffer of ll_pfc_event
+  Map<std::uint32_t, ll_overlay> overlay;
+  Map<ll_zone_key, std::uint32_t> overlay_ends;
+  CounterMap<ll_overlay_stats> overlay_stats;
+  Map<std::uint32_t, ll_host> hosts;
+  Map<ll_host_qp_key, ll_host_qp> host_qps;
+  Map<ll_rp_key, ll_rp_flow> rp_flows;
+  CounterMap<ll_host_stats> host_stats;
+  int host_events = -1;  // ring buffer of ll_host_event
+  int pfc_events = -1;   // ring buffer of ll_pfc_event
 };
 
 class Datapath {

@@ -37,6 +37,10 @@ std::span<const Key<BufferConfig>> keys();
 template <>
 std::span<const Key<LldpConfig>> keys();
 template <>
+std::span<const Key<EcnOverlayConfig>> keys();
+template <>
+std::span<const Key<DcqcnConfig>> keys();
+template <>
 std::span<const Key<InofHostConfig>> keys();
 template <>
 std::span<const Key<PortConfig>> keys();
@@ -100,13 +104,15 @@ void for_sections(Visit visit) {
   visit(std::string_view("api"), &Config::api);
   visit(std::string_view("buffer"), &Config::buffer);
   visit(std::string_view("lldp"), &Config::lldp);
+  visit(std::string_view("ecn_overlay"), &Config::ecn_overlay);
+  visit(std::string_view("dcqcn"), &Config::dcqcn);
   visit(std::string_view("inof_host"), &Config::inof_host);
 }
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 12> kTopTables{"api",  "buffer",     "lldp",      "inof_host",
-                                                             "maps", "queue",      "watchdog",  "pfc_alarm",
-                                                             "port", "port_group", "hook_flow", "inof"};
+inline constexpr std::array<std::string_view, 14> kTopTables{
+    "api",   "buffer",   "lldp",      "ecn_overlay", "dcqcn",      "inof_host", "maps",
+    "queue", "watchdog", "pfc_alarm", "port",        "port_group", "hook_flow", "inof"};
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
@@ -133,6 +139,7 @@ std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const B
 std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);
 std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
 std::optional<ThresholdFault> find_fault(const InofHostConfig& host);
+std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn);
 
 // A fault in port groups or hook rules that shows only beside the rest of the configuration.
 struct HookFault {
