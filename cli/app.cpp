@@ -40,6 +40,8 @@ void add_show(CLI::App& root, Action& action) {
   add_show_ports(*show, action);
   add_show_queues(*show, action);
   add_show_ecn(*show, action);
+  add_show_ecn_overlay(*show, action);
+  add_show_dcqcn(*show, action);
   add_show_pfc(*show, action);
   add_show_pfc_watchdog(*show, action);
   add_show_buffer(*show, action);

@@ -9,6 +9,8 @@
 #include "bfd.grpc.pb.h"
 #include "cli/context.h"
 #include "cli/table.h"
+#include "dcqcn.grpc.pb.h"
+#include "ecn_overlay.grpc.pb.h"
 #include "inof.grpc.pb.h"
 #include "inof_host.grpc.pb.h"
 #include "lldp.grpc.pb.h"
@@ -20,6 +22,8 @@ void add_show_bfd(CLI::App& show, Action& action);
 void add_show_ports(CLI::App& show, Action& action);
 void add_show_queues(CLI::App& show, Action& action);
 void add_show_ecn(CLI::App& show, Action& action);
+void add_show_dcqcn(CLI::App& show, Action& action);
+void add_show_ecn_overlay(CLI::App& show, Action& action);
 void add_show_pfc(CLI::App& show, Action& action);
 void add_show_hook_flows(CLI::App& pfc, Action& action);
 void add_show_pfc_watchdog(CLI::App& show, Action& action);
@@ -52,6 +56,8 @@ std::string queues_text(const v1::ListQueuesReply& reply, const Style& style);
 std::string queue_rates_text(const v1::ListQueuesReply* before, const v1::ListQueuesReply& now,
                              double seconds, const Style& style);
 std::string ecn_text(const v1::ListEcnReply& reply, const Style& style);
+std::string dcqcn_text(const v1::GetDcqcnReply& reply, const Style& style);
+std::string ecn_overlay_text(const v1::ListEcnOverlayReply& reply, const Style& style);
 std::string pfc_text(const v1::ListPfcReply& reply, const Style& style);
 std::string hook_flows_text(const v1::ListHookFlowsReply& reply, const Style& style);
 std::string pfc_watchdogs_text(const v1::ListPfcWatchdogsReply& reply, const Style& style);

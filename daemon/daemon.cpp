@@ -18,6 +18,8 @@
 #include "daemon/api/server_io.h"
 #include "daemon/bfd/api_io.h"
 #include "daemon/core/clock.h"
+#include "daemon/dcqcn/api_io.h"
+#include "daemon/ecn_overlay/api_io.h"
 #include "daemon/inof/host_api_io.h"
 #include "daemon/inof/switch_api_io.h"
 #include "daemon/lldp/api_io.h"
@@ -70,6 +72,8 @@ class Daemon {
   std::unique_ptr<pfc::PfcService> pfc_;
   std::unique_ptr<port::PortService> ports_;
   std::unique_ptr<lldp::LldpService> lldp_;
+  std::unique_ptr<ecn_overlay::EcnOverlayService> ecn_overlay_;
+  std::unique_ptr<dcqcn::DcqcnService> dcqcn_;
   std::unique_ptr<inof::HostService> inof_host_;
   std::unique_ptr<inof::SwitchService> inof_switch_;
   std::unique_ptr<bfd::BfdService> bfd_;
@@ -127,6 +131,8 @@ Status Daemon::start(const Config& config) {
   ports_ = std::make_unique<port::PortService>(*netlink_, *datapath_, *pfc_);
   roce_ = std::make_unique<roce::RoceService>(datapath_->maps());
   lldp_ = std::make_unique<lldp::LldpService>(loop_, *netlink_);
+  ecn_overlay_ = std::make_unique<ecn_overlay::EcnOverlayService>(*netlink_, datapath_->maps());
+  dcqcn_ = std::make_unique<dcqcn::DcqcnService>(loop_, *ports_);
   inof_host_ = std::make_unique<inof::HostService>(loop_, *netlink_);
   inof_switch_ = std::make_unique<inof::SwitchService>(loop_, *ports_, lldp_->agent(), instance_);
   bfd_ = std::make_unique<bfd::BfdService>(loop_);
@@ -145,11 +151,12 @@ Status Daemon::start(const Config& config) {
                                                                inof_switch_->leave();
                                                                stop();
                                                              }});
-  auto server =
-      api::Server::listen(config.api, loop_, *context_,
-                          {lldp::make_api(loop_, *lldp_, *ports_), inof::make_host_api(loop_, *inof_host_),
-                           inof::make_switch_api(loop_, *inof_switch_, *ports_), bfd::make_api(loop_, *bfd_),
-                           roce::make_api(loop_, *roce_, *ports_)});
+  auto server = api::Server::listen(
+      config.api, loop_, *context_,
+      {lldp::make_api(loop_, *lldp_, *ports_), dcqcn::make_api(loop_, *dcqcn_),
+       ecn_overlay::make_api(loop_, *ecn_overlay_, *ports_), inof::make_host_api(loop_, *inof_host_),
+       inof::make_switch_api(loop_, *inof_switch_, *ports_), bfd::make_api(loop_, *bfd_),
+       roce::make_api(loop_, *roce_, *ports_)});
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
   inof_switch_->start(config.inof);
@@ -209,6 +216,8 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
 
 void Daemon::tell_protocols() {
   lldp_->apply(ports_->running(), ports_->ports());
+  ecn_overlay_->apply(ports_->running(), ports_->ports());
+  dcqcn_->apply();
   inof_host_->apply(ports_->running(), ports_->ports());
   inof_switch_->apply_ports();
   bfd_->apply(ports_->running());

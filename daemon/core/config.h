@@ -25,6 +25,9 @@ enum class Trust : std::uint8_t { Port, Dot1p, Dscp };
 enum class Schedule : std::uint8_t { Strict, Wrr };
 enum class SystemRole : std::uint8_t { Switch, Host };
 enum class LldpMode : std::uint8_t { Off, Tx, Rx, Both };
+// Which DSCPs of tunnelled packets are carried into the outer header.
+enum class OverlayDscp : std::uint8_t { None, Lossless, All };
+enum class CnpPer : std::uint8_t { Qp, Ip, Port };
 enum class InofDialect : std::uint8_t { Odcc, ChinaMobile };
 enum class InofRole : std::uint8_t { Server, Client, Both };  // initiator, target
 enum class InofProtocol : std::uint8_t { Roce, Tcp, Iscsi };
@@ -92,6 +95,7 @@ struct PortConfig {
   Trust trust = Trust::Dscp;
   unsigned priority = 0;           // dot1p of packets that carry nothing to trust
   LldpMode lldp = LldpMode::Both;  // while [lldp] is on
+  bool ecn_overlay = true;         // while [ecn_overlay] is on
   PriorityMaps maps;
   std::array<QueueConfig, kTcs> queues;
   pfc::WatchdogConfig watchdog;  // of each TC with PFC
@@ -205,6 +209,37 @@ struct RoceConfig {
   bool operator==(const RoceConfig&) const = default;
 };
 
+// ECN across VXLAN tunnels that begin and end on this machine; see docs/ecn-overlay.md.
+struct EcnOverlayConfig {
+  bool enabled = false;
+  unsigned port = 4789;  // UDP destination port of VXLAN
+  OverlayDscp carry_dscp = OverlayDscp::Lossless;
+  bool operator==(const EcnOverlayConfig&) const = default;
+};
+
+// DCQCN of a host, in force with SystemRole::Host; the keys have the names that NICs give them. See
+// docs/dcqcn.md.
+struct DcqcnConfig {
+  bool enabled = false;
+  bool np = true;     // notification point: CNPs for what comes in marked
+  bool rp = true;     // reaction point: CNPs that come in slow the QP down
+  bool guard = true;  // RoCEv2 that is malformed or has an unknown opcode is dropped
+  CnpPer cnp_per = CnpPer::Qp;
+  unsigned min_time_between_cnps_us = 50;
+  unsigned cnp_dscp = 48;
+  unsigned cnp_802p_prio = 6;                   // TC that CNPs leave by
+  unsigned rate_reduce_monitor_period_us = 50;  // at most one cut in this time
+  unsigned dce_tcp_rtt_us = 55;                 // alpha decays once in each without a CNP
+  unsigned dce_tcp_g = 4;                       // g in 1/1024, a power of two
+  unsigned rpg_time_reset_us = 300;             // rate increase timer
+  std::uint32_t rpg_byte_reset = 10'000'000;    // rate increase byte counter; 0: none
+  unsigned rpg_threshold = 5;                   // increases before the target rate grows: F
+  std::uint64_t rpg_ai_rate_bps = 40'000'000;
+  std::uint64_t rpg_hai_rate_bps = 200'000'000;
+  std::uint64_t rpg_min_rate_bps = 10'000'000;
+  bool operator==(const DcqcnConfig&) const = default;
+};
+
 // The iNOF host agent; in force with SystemRole::Host.
 struct InofHostConfig {
   InofDialect dialect = InofDialect::Odcc;
@@ -253,6 +288,8 @@ struct Config {
   BufferConfig buffer;
   InofConfig inof;
   LldpConfig lldp;
+  EcnOverlayConfig ecn_overlay;
+  DcqcnConfig dcqcn;
   InofHostConfig inof_host;
   BfdSettings bfd;
   RoceConfig roce;
@@ -326,6 +363,8 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to);
 std::string_view to_string(Trust t);
 std::string_view to_string(Schedule s);
 std::string_view to_string(LldpMode m);
+std::string_view to_string(OverlayDscp d);
+std::string_view to_string(CnpPer per);
 std::string_view to_string(InofHook h);
 
 }  // namespace lossless

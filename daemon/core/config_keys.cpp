@@ -2,6 +2,7 @@
 #include "daemon/core/config_keys.h"
 
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 
 #include "bpf/abi.h"
@@ -30,6 +31,8 @@ constexpr std::array<std::string_view, LL_ALPHA_MAX> kAlphas{"1/128", "1/64", "1
 static_assert(LL_ALPHA_MIN == 1 && kAlphas[LL_ALPHA_ONE - 1] == "1");
 constexpr std::array<std::string_view, 2> kRoles{"switch", "host"};
 constexpr std::array<std::string_view, 4> kLldpModes{"off", "tx", "rx", "both"};
+constexpr std::array<std::string_view, 3> kOverlayDscps{"none", "lossless", "all"};
+constexpr std::array<std::string_view, 3> kCnpPers{"qp", "ip", "port"};
 constexpr std::array<std::string_view, 2> kInofDialects{"odcc", "china-mobile"};
 constexpr std::array<std::string_view, 3> kInofRoles{"server", "client", "both"};
 constexpr std::array<std::string_view, 3> kInofProtocols{"roce", "tcp", "iscsi"};
@@ -189,6 +192,33 @@ constexpr std::array kLldpKeys{
     row<LldpConfig, &LldpConfig::system_name>(
         "system_name", Rule(valid_system_name, "at most 255 bytes without control characters")),
 };
+constexpr std::array kEcnOverlayKeys{
+    row<EcnOverlayConfig, &EcnOverlayConfig::enabled>("enabled", kBool),
+    row<EcnOverlayConfig, &EcnOverlayConfig::port>("port", integer(1, 65535)),
+    row<EcnOverlayConfig, &EcnOverlayConfig::carry_dscp>("carry_dscp", Rule(kOverlayDscps)),
+};
+constexpr std::int64_t kDcqcnSecond = 1'000'000;  // microseconds
+constexpr std::array kDcqcnKeys{
+    row<DcqcnConfig, &DcqcnConfig::enabled>("enabled", kBool),
+    row<DcqcnConfig, &DcqcnConfig::np>("np", kBool),
+    row<DcqcnConfig, &DcqcnConfig::rp>("rp", kBool),
+    row<DcqcnConfig, &DcqcnConfig::guard>("guard", kBool),
+    row<DcqcnConfig, &DcqcnConfig::cnp_per>("cnp_per", Rule(kCnpPers)),
+    row<DcqcnConfig, &DcqcnConfig::min_time_between_cnps_us>("min_time_between_cnps",
+                                                             integer(0, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::cnp_dscp>("cnp_dscp", integer(0, kDscps - 1)),
+    row<DcqcnConfig, &DcqcnConfig::cnp_802p_prio>("cnp_802p_prio", integer(0, kTcs - 1)),
+    row<DcqcnConfig, &DcqcnConfig::rate_reduce_monitor_period_us>("rate_reduce_monitor_period",
+                                                                  integer(0, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::dce_tcp_rtt_us>("dce_tcp_rtt", integer(1, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::dce_tcp_g>("dce_tcp_g", integer(1, 512)),
+    row<DcqcnConfig, &DcqcnConfig::rpg_time_reset_us>("rpg_time_reset", integer(1, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::rpg_byte_reset>("rpg_byte_reset", kThreshold),
+    row<DcqcnConfig, &DcqcnConfig::rpg_threshold>("rpg_threshold", integer(1, 31)),
+    row<DcqcnConfig, &DcqcnConfig::rpg_ai_rate_bps>("rpg_ai_rate", kRate),
+    row<DcqcnConfig, &DcqcnConfig::rpg_hai_rate_bps>("rpg_hai_rate", kRate),
+    row<DcqcnConfig, &DcqcnConfig::rpg_min_rate_bps>("rpg_min_rate", kRate),
+};
 constexpr std::array kInofHostKeys{
     row<InofHostConfig, &InofHostConfig::dialect>("dialect", Rule(kInofDialects)),
     row<InofHostConfig, &InofHostConfig::role>("role", Rule(kInofRoles)),
@@ -250,6 +280,7 @@ constexpr std::array kPortKeys{
     row<PortConfig, &PortConfig::trust>("trust", Rule(kTrusts)),
     row<PortConfig, &PortConfig::priority>("priority", integer(0, kTcs - 1)),
     row<PortConfig, &PortConfig::lldp>("lldp", Rule(kLldpModes)),
+    row<PortConfig, &PortConfig::ecn_overlay>("ecn_overlay", kBool),
 };
 constexpr std::array kQueueKeys{
     row<QueueConfig, &QueueConfig::lossless>("lossless", kBool),
@@ -406,6 +437,14 @@ std::span<const Key<RoceConfig>> keys() {
 template <>
 std::span<const Key<LldpConfig>> keys() {
   return kLldpKeys;
+}
+template <>
+std::span<const Key<EcnOverlayConfig>> keys() {
+  return kEcnOverlayKeys;
+}
+template <>
+std::span<const Key<DcqcnConfig>> keys() {
+  return kDcqcnKeys;
 }
 template <>
 std::span<const Key<InofHostConfig>> keys() {
@@ -622,6 +661,18 @@ std::optional<ThresholdFault> find_fault(const InofHostConfig& host) {
   return std::nullopt;
 }
 
+std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn) {
+  if (std::has_single_bit(dcqcn.dce_tcp_g) && dcqcn.rpg_min_rate_bps > 0) return std::nullopt;
+  if (dcqcn.rpg_min_rate_bps == 0)
+    return ThresholdFault{
+        "rpg_min_rate", {}, "rpg_min_rate 0 would stop a QP for ever; allowed: a rate above 0"};
+  return ThresholdFault{
+      "dce_tcp_g",
+      {},
+      "dce_tcp_g " + std::to_string(dcqcn.dce_tcp_g) +
+          " is no power of two; allowed: 1, 2, 4, 8, 16, 32, 64, 128, 256 or 512, in 1/1024"};
+}
+
 std::optional<ThresholdFault> find_fault(const WatchdogConfig& watchdog) {
   auto message = pfc::check_watchdog(watchdog);
   if (!message) return std::nullopt;
@@ -686,6 +737,8 @@ std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_b
 std::string_view to_string(Trust t) { return kTrusts[static_cast<std::size_t>(t)]; }
 std::string_view to_string(Schedule s) { return kSchedules[static_cast<std::size_t>(s)]; }
 std::string_view to_string(LldpMode m) { return kLldpModes[static_cast<std::size_t>(m)]; }
+std::string_view to_string(OverlayDscp d) { return kOverlayDscps[static_cast<std::size_t>(d)]; }
+std::string_view to_string(CnpPer per) { return kCnpPers[static_cast<std::size_t>(per)]; }
 std::string_view to_string(InofHook h) { return kInofHooks[static_cast<std::size_t>(h)]; }
 
 }  // namespace lossless

@@ -38,6 +38,10 @@ std::span<const Key<BufferConfig>> keys();
 template <>
 std::span<const Key<LldpConfig>> keys();
 template <>
+std::span<const Key<EcnOverlayConfig>> keys();
+template <>
+std::span<const Key<DcqcnConfig>> keys();
+template <>
 std::span<const Key<InofHostConfig>> keys();
 template <>
 std::span<const Key<BfdSettings>> keys();
@@ -111,6 +115,8 @@ void for_sections(Visit visit) {
   visit(std::string_view("api"), &Config::api);
   visit(std::string_view("buffer"), &Config::buffer);
   visit(std::string_view("lldp"), &Config::lldp);
+  visit(std::string_view("ecn_overlay"), &Config::ecn_overlay);
+  visit(std::string_view("dcqcn"), &Config::dcqcn);
   visit(std::string_view("inof_host"), &Config::inof_host);
   visit(std::string_view("bfd"), &Config::bfd);
   visit(std::string_view("roce"), &Config::roce);
@@ -123,6 +129,8 @@ inline constexpr auto kTopTables = std::to_array<std::string_view>({
     "bfd_peer",
     "bfd_profile",
     "buffer",
+    "dcqcn",
+    "ecn_overlay",
     "hook_flow",
     "inof",
     "inof_host",
@@ -164,6 +172,7 @@ std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
 std::optional<ThresholdFault> find_fault(const InofHostConfig& host);
 std::optional<ThresholdFault> find_fault(const BfdSettings& bfd);
 std::optional<ThresholdFault> find_fault(const BfdPeerConfig& peer);
+std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn);
 
 // A fault in port groups or hook rules that shows only beside the rest of the configuration.
 struct HookFault {
