@@ -78,7 +78,9 @@ ll_inline void ll_ipcc_note_(struct ll_ipcc_state *s, __u32 depth, __u64 now)
 
 /*
  * The trend. Compared when `trend_ns` is over; a queue that grows by more than `many` is rising at once. One
- * that stays as it is counts as falling: what fills it is not more than what leaves.
+ * that stays as it is counts as falling while it is short: what fills it is not more than what leaves. A long
+ * one that stays counts as rising: at its limit, or while senders are paused, it cannot grow, however much
+ * more they would send.
  */
 ll_inline void ll_ipcc_trend_(const struct ll_ipcc *c, struct ll_ipcc_state *s, __u32 depth, __u64 now)
 {
@@ -91,7 +93,7 @@ ll_inline void ll_ipcc_trend_(const struct ll_ipcc *c, struct ll_ipcc_state *s, 
 		s->rising = 1;
 		ll_ipcc_note_(s, depth, now);
 	} else if (took >= c->trend_ns) {
-		s->rising = depth > s->mark_depth;
+		s->rising = depth > c->high ? depth >= s->mark_depth : depth > s->mark_depth;
 		ll_ipcc_note_(s, depth, now);
 	}
 }

@@ -41,9 +41,8 @@ ll_ipcc make_ipcc_row(const QueueConfig& queue, const RoceConfig& roce, std::uin
   row.low = or_else(ipcc.low_bytes, std::max(8 * frame, in(kLowNs)));
   if (!ipcc.low_bytes && ipcc.high_bytes) row.low = std::min(row.low, ipcc.high_bytes / 2);
   row.high = or_else(ipcc.high_bytes, std::max({16 * frame, in(kHighNs), std::uint64_t{2} * row.low}));
-  row.many = or_else(ipcc.many_bytes, ipcc.few_bytes ? std::max(1U, ipcc.few_bytes / 4) : 2 * frame);
-  row.few = std::max(
-      row.many, or_else(ipcc.few_bytes, std::max<std::uint64_t>(8 * frame, std::uint64_t{4} * row.many)));
+  row.many = or_else(ipcc.many_bytes, ipcc.few_bytes ? std::max(1U, ipcc.few_bytes / 8) : frame);
+  row.few = std::max(row.many, or_else(ipcc.few_bytes, std::uint64_t{8} * row.many));
   row.flow_ns = std::uint64_t{ipcc.interval_us} * 1000;
   row.trend_ns = std::max(kTrendNs, 4 * frame * 8 * kSecondNs / rate);
   row.port_cnps = static_cast<__u32>(

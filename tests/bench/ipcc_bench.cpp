@@ -48,6 +48,9 @@ class Socket {
     address.sll_ifindex = static_cast<int>(if_nametoindex(device));
     const int on = 1;
     const timeval limit{.tv_sec = 2, .tv_usec = 0};
+    // Queued frames stay charged to the socket that sent them.
+    const int buffer = 64 << 20;
+    setsockopt(fd_.get(), SOL_SOCKET, SO_SNDBUFFORCE, &buffer, sizeof buffer);
     setsockopt(fd_.get(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
     setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     setsockopt(fd_.get(), SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof on);

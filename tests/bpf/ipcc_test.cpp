@@ -58,9 +58,9 @@ class Ipcc : public testing::Test {
     config.cnp_tos = 48 << 2;
     config.cnp_tc = 6;
     EXPECT_TRUE(maps().roce_config.set(0, config));
-    set_ipcc({});
     port_.close_gate(kTc);
     port_.fill(kTc, 50'000);
+    set_ipcc({});
   }
   // Always many, for every byte: each packet calls for a CNP.
   void set_ipcc(const std::optional<ll_ipcc>& given) {
@@ -69,7 +69,7 @@ class Ipcc : public testing::Test {
     row.low = 1000;
     row.high = 2000;
     row.few = row.many = 1;
-    row.trend_ns = 1'000'000'000;
+    row.trend_ns = 1'000'000'000'000;  // as it was found first: rising
     row.port_cnps = 1'000'000;
     EXPECT_TRUE(maps().ipcc.set(LL_ROW(0, kTc), given.value_or(row)));
   }

@@ -42,8 +42,9 @@ TEST(Ipcc, FourCasesAndIdle) {
                          LL_IPCC_FALLING_LOW, LL_IPCC_IDLE}));
 }
 
-TEST(Ipcc, AQueueThatStaysIsNotRising) {
+TEST(Ipcc, AQueueThatStaysIsFallingWhileItIsShortAndRisingWhenItIsLong) {
   EXPECT_EQ(cases({15'000, 15'000, 15'000}).back(), LL_IPCC_FALLING_LOW);
+  EXPECT_EQ(cases({30'000, 25'000, 25'000}).back(), LL_IPCC_RISING_HIGH) << "at its limit it cannot grow";
 }
 
 TEST(Ipcc, TrendIsNotThatOfTwoPackets) {
