@@ -11,6 +11,7 @@
 #include "pause.h"
 #include "zone.h"
 #include "lldp.h"
+#include "roce.h"
 #include "dcqcn_ingress.h"
 #include "ecn_overlay_ingress.h"
 #include "stages/classify.h"
@@ -61,6 +62,7 @@ int ll_classify_ingress(struct __sk_buff *skb)
 		class->packets += ll_segments(skb);
 		class->bytes += skb->len;
 	}
+	ll_roce_enter(skb, &h, port->slot, c.tc);
 	if (LL_LIKELY(!c.untrusted && h.bad == LL_BAD_NONE && !port->remark))
 		return LL_TCX_NEXT;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * DCQCN on a host's ports: what the ingress and the egress program have in common. A CNP travels from the one
- * to the other in a clone of the marked packet, as a PFC frame does (bpf/mmu.h).
+ * DCQCN on a host's ports: what the ingress and the egress program have in common.
  */
 #ifndef LOSSLESS_DCQCN_H
 #define LOSSLESS_DCQCN_H
@@ -12,18 +11,8 @@
 #include "stages/dcqcn_host.h"
 #include "stages/zone.h"
 
-/* skb->mark of a clone that becomes a CNP; means something only while `cnp_carriers` is armed. */
-#define LL_CNP_MARK 0x4c4c434eu
-
 /* Ethernet, two tags, IPv6, UDP and BTH. */
 #define LL_ROCE_HEAD 82u
-
-static __always_inline struct ll_cnp_carrier *ll_cnp_carrier(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&cnp_carriers, &zero);
-}
 
 /* By a copy of the headers: they may be in fragments, and offsets are variable. */
 static __always_inline enum ll_roce_kind ll_roce_of_skb(struct __sk_buff *skb, struct ll_roce *r)

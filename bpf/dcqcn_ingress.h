@@ -3,6 +3,7 @@
 #ifndef LOSSLESS_DCQCN_INGRESS_H
 #define LOSSLESS_DCQCN_INGRESS_H
 
+#include "carrier.h"
 #include "dcqcn.h"
 #include "stages/icrc.h"
 
@@ -48,13 +49,45 @@ static __always_inline int ll_np_due(struct __sk_buff *skb, const struct ll_host
 	return np && ll_dcqcn_np_ce(&host->params, np, bpf_ktime_get_ns());
 }
 
+/* Addresses, ports and MACs of the marked packet, exchanged. 0: done. */
+static __always_inline int ll_np_answer(struct __sk_buff *skb, const struct ll_host *host, __u32 version,
+					__u32 peer_qpn, struct ll_carrier *c)
+{
+	struct ll_cnp *cnp = &c->cnp;
+	__u8 mac[12], udp[2];
+
+	cnp->ip = (__u8)version;
+	cnp->tos = host->cnp_tos;
+	cnp->dest_qp = peer_qpn;
+	cnp->id = 0;
+	if (bpf_skb_load_bytes(skb, 0, mac, sizeof mac))
+		return -1;
+	__builtin_memcpy(cnp->eth_src, mac, 6);
+	__builtin_memcpy(cnp->eth_dst, mac + 6, 6);
+	if (version == 4) {
+		if (bpf_skb_load_bytes(skb, LL_ETH_HLEN + 12, cnp->dst, 4) ||
+		    bpf_skb_load_bytes(skb, LL_ETH_HLEN + 16, cnp->src, 4) ||
+		    bpf_skb_load_bytes(skb, LL_ETH_HLEN + LL_IPV4_HLEN, udp, sizeof udp))
+			return -1;
+	} else if (bpf_skb_load_bytes(skb, LL_ETH_HLEN + 8, cnp->dst, 16) ||
+		   bpf_skb_load_bytes(skb, LL_ETH_HLEN + 24, cnp->src, 16) ||
+		   bpf_skb_load_bytes(skb, LL_ETH_HLEN + LL_IPV6_HLEN, udp, sizeof udp)) {
+		return -1;
+	}
+	cnp->sport = ll_get16(udp);
+	c->cnp_tc = host->cnp_tc & (LL_TCS - 1);
+	c->cnp_flags = skb->vlan_present ? LL_CNP_TAGGED : 0;
+	c->vlan_tci = (__u16)((skb->vlan_tci & 0x1fff) | (__u32)c->cnp_tc << 13);
+	c->vlan_proto = (__u16)skb->vlan_proto;
+	return 0;
+}
+
 /* A data packet with CE for the local QP `qpn`. */
 __noinline int ll_host_np(struct __sk_buff *skb, __u32 slot, __u32 ip_at, __u32 version, __u32 qpn)
 {
 	struct ll_host_stats *stats = bpf_map_lookup_elem(&host_stats, &slot);
 	struct ll_host *host = bpf_map_lookup_elem(&hosts, &slot);
-	struct ll_cnp_carrier *c = ll_cnp_carrier();
-	__u32 mark = skb->mark;
+	struct ll_carrier *c = ll_carrier();
 	struct ll_host_qp *qp;
 
 	if (!stats || !host || !c)
@@ -69,22 +102,12 @@ __noinline int ll_host_np(struct __sk_buff *skb, __u32 slot, __u32 ip_at, __u32 
 		stats->np_no_peer++;
 		return 0;
 	}
-	c->peer_qpn = qp->peer_qpn;
-	c->version = version;
-	c->tos = host->cnp_tos;
-	c->tc = host->cnp_tc;
 	/* With a second tag in the frame the answer would need it too. */
-	c->armed = ip_at == LL_ETH_HLEN;
-	if (c->armed) {
-		skb->mark = LL_CNP_MARK;
-		bpf_clone_redirect(skb, skb->ifindex, 0);
-		skb->mark = mark;
-	}
-	if (ip_at == LL_ETH_HLEN && !c->armed)
+	if (ip_at == LL_ETH_HLEN && !ll_np_answer(skb, host, version, qp->peer_qpn, c) &&
+	    ll_launch(skb, c, LL_CARRIES_CNP, skb->ifindex, bpf_ktime_get_ns()))
 		stats->np_cnp_sent++;
 	else
 		stats->np_no_carrier++;
-	c->armed = 0;
 	return 0;
 }
 

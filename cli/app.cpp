@@ -49,6 +49,9 @@ void add_show(CLI::App& root, Action& action) {
   add_show_inof(*show, action);
   add_show_inof_host(*show, action);
   add_show_lldp(*show, action);
+  add_show_bfd(*show, action);
+  add_show_flows(*show, action);
+  add_show_ipcc(*show, action);
   add_show_priority_map(*show, action);
   add_show_system(*show, action);
 }

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "bfd.grpc.pb.h"
 #include "cli/context.h"
 #include "cli/table.h"
 #include "dcqcn.grpc.pb.h"
@@ -13,9 +14,11 @@
 #include "inof.grpc.pb.h"
 #include "inof_host.grpc.pb.h"
 #include "lldp.grpc.pb.h"
+#include "roce.grpc.pb.h"
 
 namespace lossless::cli {
 
+void add_show_bfd(CLI::App& show, Action& action);
 void add_show_ports(CLI::App& show, Action& action);
 void add_show_queues(CLI::App& show, Action& action);
 void add_show_ecn(CLI::App& show, Action& action);
@@ -31,16 +34,21 @@ void add_zone(CLI::App& root, Action& action);
 void add_zone_switches(CLI::App& root, Action& action);  // default-zone, hard-zoning
 void add_show_inof_host(CLI::App& show, Action& action);
 void add_show_lldp(CLI::App& show, Action& action);
+void add_show_flows(CLI::App& show, Action& action);
+void add_show_ipcc(CLI::App& show, Action& action);
 void add_show_priority_map(CLI::App& show, Action& action);
 void add_show_system(CLI::App& show, Action& action);  // capabilities, version
 void add_pfc(CLI::App& root, Action& action);          // escape, recover
 void add_clear(CLI::App& root, Action& action);
+void add_clear_flows(CLI::App& clear, Action& action);
 void add_set(CLI::App& root, Action& action);
 void add_config(CLI::App& root, Action& action);
 void add_reload(CLI::App& root, Action& action);
 void add_detach(CLI::App& root, Action& action);
 void add_completion(CLI::App& root, Action& action);
 
+std::string bfd_peers_text(const v1::ListBfdPeersReply& reply, const Style& style);
+std::string bfd_counters_text(const v1::ListBfdPeersReply& reply, const Style& style);
 std::string ports_text(const v1::ListPortsReply& reply, const Style& style);
 std::string port_details(const v1::Port& port, const Style& style);
 std::string queues_text(const v1::ListQueuesReply& reply, const Style& style);
@@ -65,6 +73,8 @@ std::string inof_whitelist_text(const v1::GetInofWhitelistReply& reply, const St
 std::string lldp_neighbors_text(const v1::ListLldpNeighborsReply& reply, const Style& style);
 std::string lldp_local_text(const v1::ListLldpLocalReply& reply, const Style& style);
 std::string lldp_statistics_text(const v1::ListLldpStatisticsReply& reply, const Style& style);
+std::string flows_text(const v1::ListFlowsReply& reply, const Style& style);
+std::string ipcc_text(const v1::ListIpccReply& reply, const Style& style);
 std::string priority_maps_text(const v1::ListPriorityMapsReply& reply, const Style& style);
 std::string capabilities_text(const v1::GetCapabilitiesReply& reply, const Style& style);
 std::string version_text(const v1::GetVersionReply& reply, const Style& style);

@@ -31,6 +31,7 @@ enum class CnpPer : std::uint8_t { Qp, Ip, Port };
 enum class InofDialect : std::uint8_t { Odcc, ChinaMobile };
 enum class InofRole : std::uint8_t { Server, Client, Both };  // initiator, target
 enum class InofProtocol : std::uint8_t { Roce, Tcp, Iscsi };
+enum class BfdAuth : std::uint8_t { None, Simple, KeyedMd5, MeticulousMd5, KeyedSha1, MeticulousSha1 };
 enum class InofHook : std::uint8_t { None, Nvme, Program };
 
 // WRED/ECN thresholds of one TC (RFC 3168 marking). kmin < kmax < limit of the queue.
@@ -54,6 +55,17 @@ struct PfcConfig {
   bool operator==(const PfcConfig&) const = default;
 };
 
+// IPCC of one queue: CNPs by its depth and trend (docs/ipcc.md). A 0 means: worked out from the port (see
+// plan_ipcc in daemon/roce/plan.h).
+struct IpccConfig {
+  std::uint32_t low_bytes = 0;   // at or below: no CNPs
+  std::uint32_t high_bytes = 0;  // above: many instead of few, few instead of none
+  std::uint32_t few_bytes = 0;   // that join the queue for each CNP
+  std::uint32_t many_bytes = 0;
+  unsigned interval_us = 50;  // a flow gets no second CNP within this time
+  bool operator==(const IpccConfig&) const = default;
+};
+
 struct QueueConfig {
   Schedule schedule = Schedule::Strict;
   unsigned group = 0;   // WRR group 1 or 2; 0 for strict
@@ -62,7 +74,8 @@ struct QueueConfig {
   bool lossless = false;
   std::optional<EcnConfig> ecn;
   std::optional<PfcConfig> pfc = std::nullopt;  // only of a lossless queue
-  std::uint32_t guaranteed_bytes = 0;           // of each ingress port, beside the shared pool
+  std::optional<IpccConfig> ipcc = std::nullopt;
+  std::uint32_t guaranteed_bytes = 0;  // of each ingress port, beside the shared pool
   unsigned alpha =
       0;  // of a lossy queue: depth at most this share of the free shared pool; 0: the limit alone
   bool operator==(const QueueConfig&) const = default;
@@ -157,6 +170,45 @@ struct LldpConfig {
   bool operator==(const LldpConfig&) const = default;
 };
 
+// How BFD sessions (RFC 5880) are kept.
+struct BfdSettings {
+  unsigned transmit_ms = 300;  // we would like to send so often
+  unsigned receive_ms = 300;   // we can receive so often
+  unsigned multiplier = 3;     // so many of our packets missing are a failure
+  bool passive = false;        // waits for the neighbour to speak
+  bool demand = false;         // the neighbour need not send while all is well
+  BfdAuth auth = BfdAuth::None;
+  unsigned key_id = 1;
+  std::string key = {};
+  bool operator==(const BfdSettings&) const = default;
+};
+struct BfdProfile : BfdSettings {
+  std::string name;
+  bool operator==(const BfdProfile&) const = default;
+};
+struct BfdPeerConfig {
+  std::string address;
+  std::string local = {};      // our address; empty: the kernel's choice
+  std::string interface = {};  // empty: any
+  bool multihop = false;
+  unsigned min_ttl = 1;      // over several hops
+  std::string profile = {};  // empty: [bfd]
+  bool shutdown = false;     // the session is kept in AdminDown
+  bool operator==(const BfdPeerConfig&) const = default;
+};
+inline constexpr std::size_t kMaxBfdPeers = 1000;
+inline constexpr std::size_t kMaxBfdProfiles = 100;
+// RoCEv2 flows (docs/roce-flows.md) and what IPCC has in common on all ports.
+struct RoceConfig {
+  bool flows = true;
+  unsigned max_flows = 65536;  // rows of the table
+  unsigned age_s = 300;        // a flow that is silent for longer is forgotten
+  unsigned cnp_dscp = 48;      // of CNPs that this switch makes
+  unsigned cnp_tc = 6;         // queue they leave in
+  unsigned cnp_limit = 20000;  // CNPs a second for what waits in one port's queues
+  bool operator==(const RoceConfig&) const = default;
+};
+
 // ECN across VXLAN tunnels that begin and end on this machine; see docs/ecn-overlay.md.
 struct EcnOverlayConfig {
   bool enabled = false;
@@ -239,9 +291,13 @@ struct Config {
   EcnOverlayConfig ecn_overlay;
   DcqcnConfig dcqcn;
   InofHostConfig inof_host;
+  BfdSettings bfd;
+  RoceConfig roce;
   std::vector<PortConfig> ports;
   std::vector<PortGroup> port_groups;
   std::vector<HookRule> hook_rules;
+  std::vector<BfdProfile> bfd_profiles;
+  std::vector<BfdPeerConfig> bfd_peers;
   bool operator==(const Config&) const = default;
 };
 
@@ -288,6 +344,9 @@ std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_b
 // Checks what can be told without the port: guaranteed < xoff, xon_offset < xoff < limit, kmax < xoff,
 // lossless, and whether there is a pool for alpha. Returns the message of the first fault.
 std::optional<std::string> check_pfc(const QueueConfig& queue, const BufferConfig& buffer);
+
+// Checks low < high < xoff and limit, many <= few. Returns the message of the first fault.
+std::optional<std::string> check_ipcc(const QueueConfig& queue);
 
 // One difference between two configurations: a dotted path (port.eth0.queue.3.ecn.kmin,
 // port.eth0.maps.dscp_dot1p.26) and both values as the file would write them ("100KB" with its quotes); an

@@ -12,6 +12,7 @@
 #include "daemon/ecn_overlay/tables.h"
 #include "daemon/hook/tables.h"
 #include "daemon/port/tables.h"
+#include "daemon/roce/plan.h"
 
 namespace lossless::port {
 namespace {
@@ -82,9 +83,11 @@ std::uint32_t PortService::choose_slot(unsigned ifindex) {
     maps().ecn_stats.clear(LL_ROW(slot, tc));
     maps().class_stats.clear(LL_ROW(slot, tc));
     (void)maps().ewma.set(LL_ROW(slot, tc), {});
+    maps().ipcc_stats.clear(LL_ROW(slot, tc));
   }
   maps().pfc_stats.clear(slot);
   maps().zone_stats.clear(slot);
+  maps().roce_stats.clear(slot);
   maps().overlay_stats.clear(slot);
   maps().host_stats.clear(slot);
   pfc_.clear_port(slot);
@@ -207,10 +210,16 @@ Status PortService::take_over(Port& port, const std::vector<net::QdiscInfo>& qdi
 Status PortService::write_rows(Port& port) {
   const auto ifindex = static_cast<unsigned>(port.link.ifindex);
   for (unsigned tc = 0; tc < kTcs; ++tc) {
-    const ll_wred row = make_wred_row(port.config.queues[tc], port.config.rate_bps, port.link.mtu);
-    if (same(port.wred[tc], row)) continue;
-    if (auto ok = maps().wred.set(LL_ROW(port.slot, tc), row); !ok) return ok;
-    port.wred[tc] = row;
+    const QueueConfig& queue = port.config.queues[tc];
+    const ll_wred row = make_wred_row(queue, port.config.rate_bps, port.link.mtu);
+    if (!same(port.wred[tc], row)) {
+      if (auto ok = maps().wred.set(LL_ROW(port.slot, tc), row); !ok) return ok;
+      port.wred[tc] = row;
+    }
+    const ll_ipcc ipcc = roce::make_ipcc_row(queue, running_.roce, port.config.rate_bps, port.link.mtu);
+    if (same(port.ipcc[tc], ipcc)) continue;
+    if (auto ok = maps().ipcc.set(LL_ROW(port.slot, tc), ipcc); !ok) return ok;
+    port.ipcc[tc] = ipcc;
   }
   ll_port row = make_port_row(port.config, port.slot, hook::group_of(running_, port.config.name));
   row.host = dcqcn::flags(running_, paces_);

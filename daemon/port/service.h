@@ -34,6 +34,7 @@ struct Port {
   std::optional<QueueTree> tree;
   std::optional<ll_port> row;
   std::array<std::optional<ll_wred>, kTcs> wred;
+  std::array<std::optional<ll_ipcc>, kTcs> ipcc;
 };
 
 class PortService {

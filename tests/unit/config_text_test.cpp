@@ -157,6 +157,7 @@ pfc_alarm = { rx_raise_fps = 0, rx_clear_fps = 0, tx_raise_fps = 0, tx_clear_fps
   limit = "1MB"
   ecn = false
   pfc = false
+  ipcc = false
 )")) << text;
   EXPECT_NE(text.find("  ecn = { kmin = \"50KB\", kmax = \"400KB\", pmax = 0.2, ewma = 0 }\n"),
             std::string::npos)
@@ -201,6 +202,12 @@ QueueConfig some_queue() {
   queue.limit_bytes = *rc::gen::inRange<std::uint32_t>(3000, 1'000'000'001);
   queue.lossless = *rc::gen::arbitrary<bool>();
   queue.ecn = ecn_below(queue.limit_bytes);
+  if (*rc::gen::arbitrary<bool>()) {
+    queue.ipcc.emplace();
+    queue.ipcc->high_bytes = *rc::gen::inRange<std::uint32_t>(0, queue.limit_bytes);
+    queue.ipcc->few_bytes = *rc::gen::inRange<std::uint32_t>(0, 1'000'000);
+    queue.ipcc->interval_us = *rc::gen::inRange<unsigned>(1, 1'000'001);
+  }
   return queue;
 }
 
@@ -251,6 +258,53 @@ InofHostConfig some_inof_host() {
   return host;
 }
 
+RoceConfig some_roce() {
+  RoceConfig roce;
+  roce.max_flows = *rc::gen::inRange<unsigned>(1024, 1'000'001);
+  roce.age_s = *rc::gen::inRange<unsigned>(1, 86'401);
+  roce.cnp_dscp = *rc::gen::inRange<unsigned>(0, 64);
+  roce.cnp_tc = *rc::gen::inRange<unsigned>(0, 8);
+  roce.cnp_limit = *rc::gen::inRange<unsigned>(1000, 10'000'001);
+  return roce;
+}
+
+std::vector<AddressRange> some_hosts() {
+  std::set<AddressRange> hosts;
+  const auto count = *rc::gen::inRange<std::size_t>(0, 4);
+  while (hosts.size() < count) {
+    const std::string octet = std::to_string(*rc::gen::inRange(1, 200));
+    const std::string text = *rc::gen::element("10.0.0." + octet, "10." + octet + ".0.0/16", "fd00::" + octet,
+                                               "fd00:" + octet + "::/32", "10.1.1." + octet + "-10.1.1.230");
+    hosts.insert(*parse_range(text));
+  }
+  return {hosts.begin(), hosts.end()};
+}
+
+InofConfig some_inof() {
+  InofConfig inof;
+  inof.dialects = *rc::gen::element(InofDialects::Both, InofDialects::Odcc, InofDialects::ChinaMobile);
+  inof.age_s = *rc::gen::inRange<unsigned>(3, 3601);
+  inof.default_zone = *rc::gen::arbitrary<bool>();
+  inof.hard_zoning = *rc::gen::arbitrary<bool>();
+  inof.block_initiators = *rc::gen::arbitrary<bool>();
+  inof.keep_changes = *rc::gen::arbitrary<bool>();
+  inof.whitelist.on = *rc::gen::arbitrary<bool>();
+  std::set<std::string> names;
+  const auto zones = *rc::gen::inRange<std::size_t>(0, 4);
+  while (names.size() < zones) names.insert(word("abcAB019_-.", 1, 31));
+  for (const std::string& name : names) inof.zones.push_back({name, some_hosts()});
+  return inof;
+}
+
+// The white list names ports that need not be managed.
+void allow_some(InofWhitelistConfig& list) {
+  const auto count = *rc::gen::inRange<std::size_t>(0, 3);
+  for (std::size_t i = 0; i < count; ++i) {
+    list.exceptions.push_back(word("abcde019", 3, 15));
+    list.allow.push_back({word("abcde019", 3, 15), some_hosts()});
+  }
+}
+
 EcnOverlayConfig some_ecn_overlay() {
   return {.enabled = *rc::gen::arbitrary<bool>(),
           .port = *rc::gen::inRange<unsigned>(1, 65536),
@@ -281,6 +335,9 @@ Config some_config() {
   config.ecn_overlay = some_ecn_overlay();
   config.dcqcn = some_dcqcn();
   config.inof_host = some_inof_host();
+  config.roce = some_roce();
+  config.inof = some_inof();
+  allow_some(config.inof.whitelist);
   std::set<std::string> names;
   const auto ports = *rc::gen::inRange<std::size_t>(1, 5);
   while (names.size() < ports) names.insert(word("abcde019.-_@\"\\", 3, 15));
