@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bfd.grpc.pb.h"
+#include "bgp.grpc.pb.h"
 #include "cli/context.h"
 #include "cli/table.h"
 #include "dcqcn.grpc.pb.h"
@@ -33,6 +34,9 @@ void add_show_inof(CLI::App& show, Action& action);
 void add_zone(CLI::App& root, Action& action);
 void add_zone_switches(CLI::App& root, Action& action);  // default-zone, hard-zoning
 void add_show_inof_host(CLI::App& show, Action& action);
+void add_show_bgp(CLI::App& show, Action& action);
+void add_clear_bgp(CLI::App& clear, Action& action);
+void add_bgp(CLI::App& root, Action& action);
 void add_show_lldp(CLI::App& show, Action& action);
 void add_show_flows(CLI::App& show, Action& action);
 void add_show_ipcc(CLI::App& show, Action& action);
@@ -70,6 +74,9 @@ std::string inof_zones_text(const v1::ListInofZonesReply& reply, const Style& st
 std::string inof_status_text(const v1::GetInofStatusReply& reply, const Style& style);
 std::string inof_statistics_text(const v1::GetInofStatisticsReply& reply, const Style& style);
 std::string inof_whitelist_text(const v1::GetInofWhitelistReply& reply, const Style& style);
+std::string bgp_summary_text(const v1::ListBgpNeighborsReply& reply, const Style& style);
+std::string bgp_neighbors_text(const v1::ListBgpNeighborsReply& reply, const Style& style);
+std::string bgp_routes_text(const v1::ListBgpRoutesReply& reply, const Style& style);
 std::string lldp_neighbors_text(const v1::ListLldpNeighborsReply& reply, const Style& style);
 std::string lldp_local_text(const v1::ListLldpLocalReply& reply, const Style& style);
 std::string lldp_statistics_text(const v1::ListLldpStatisticsReply& reply, const Style& style);

@@ -49,6 +49,9 @@ template <>
 std::span<const Key<BfdProfile>> keys();
 template <>
 std::span<const Key<BfdPeerConfig>> keys();
+std::span<const Key<BgpConfig>> keys();
+template <>
+std::span<const Key<BgpNeighborConfig>> keys();
 template <>
 std::span<const Key<PortConfig>> keys();
 template <>
@@ -119,6 +122,7 @@ void for_sections(Visit visit) {
   visit(std::string_view("dcqcn"), &Config::dcqcn);
   visit(std::string_view("inof_host"), &Config::inof_host);
   visit(std::string_view("bfd"), &Config::bfd);
+  visit(std::string_view("bgp"), &Config::bgp);
   visit(std::string_view("roce"), &Config::roce);
 }
 
@@ -128,6 +132,8 @@ inline constexpr auto kTopTables = std::to_array<std::string_view>({
     "bfd",
     "bfd_peer",
     "bfd_profile",
+    "bgp",
+    "bgp_neighbor",
     "buffer",
     "dcqcn",
     "ecn_overlay",
@@ -173,6 +179,7 @@ std::optional<ThresholdFault> find_fault(const InofHostConfig& host);
 std::optional<ThresholdFault> find_fault(const BfdSettings& bfd);
 std::optional<ThresholdFault> find_fault(const BfdPeerConfig& peer);
 std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn);
+std::optional<ThresholdFault> find_fault(const BgpConfig& bgp);
 
 // A fault in port groups or hook rules that shows only beside the rest of the configuration.
 struct HookFault {
