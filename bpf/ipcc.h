@@ -6,9 +6,9 @@
 #ifndef LOSSLESS_IPCC_H
 #define LOSSLESS_IPCC_H
 
+#include "carrier.h"
 #include "mmu.h"
 #include "roce_egress.h"
-#include "stages/cnp.h"
 #include "stages/ipcc.h"
 
 /* Turns the clone into the CNP that `carriers` has. */
@@ -72,21 +72,12 @@ static __always_inline int ll_send_cnp(struct __sk_buff *skb, struct ll_roce_flo
 				       const struct ll_roce_key *key, __u64 now)
 {
 	const struct ll_roce_config *settings = ll_roce_settings();
-	__u32 zero = 0, mark = skb->mark;
-	struct ll_carrier *c = bpf_map_lookup_elem(&carriers, &zero);
-	int sent;
+	struct ll_carrier *c = ll_carrier();
 
 	if (!c || !settings || !ll_find_port(f->in_ifindex))
 		return 0;
 	ll_address_cnp(c, f, key, settings);
-	c->start_ns = now;
-	c->armed = LL_CARRIES_CNP;
-	skb->mark = LL_CARRIER_MARK;
-	bpf_clone_redirect(skb, f->in_ifindex, 0);
-	skb->mark = mark;
-	sent = !c->armed;
-	c->armed = 0;
-	return sent;
+	return ll_launch(skb, c, LL_CARRIES_CNP, f->in_ifindex, now);
 }
 
 /* The flow had no CNP within its interval; this one counts. */

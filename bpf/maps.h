@@ -8,6 +8,8 @@
 
 #include "abi.h"
 #include "stages/cnp.h"
+#include "stages/dcqcn_host.h"
+#include "stages/ecn_overlay.h"
 #include "stages/hook_flow.h"
 #include "stages/ipcc.h"
 #include "stages/roce_pair.h"
@@ -210,6 +212,73 @@ LL_MAP struct {
 	__type(key, __u32);
 	__type(value, struct ll_zone_stats);
 } zone_stats SEC(".maps");
+
+/* Key: port slot. User space writes. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_overlay);
+} overlay SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LL_OVERLAY_ENDS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct ll_zone_key);
+	__type(value, __u32);
+} overlay_ends SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_overlay_stats);
+} overlay_stats SEC(".maps");
+
+/* Key: port slot. User space writes. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_host);
+} hosts SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LL_HOST_QPS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct ll_host_qp_key);
+	__type(value, struct ll_host_qp);
+} host_qps SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LL_NP_FLOWS);
+	__type(key, struct ll_np_key);
+	__type(value, struct ll_dcqcn_np);
+} np_flows SEC(".maps");
+
+/* No LRU: the kernel has no locks in values of such maps. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LL_RP_FLOWS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct ll_rp_key);
+	__type(value, struct ll_rp_flow);
+} rp_flows SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_host_stats);
+} host_stats SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 16);
+} host_events SEC(".maps");
 
 LL_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

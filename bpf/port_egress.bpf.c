@@ -10,8 +10,10 @@
 #include "hook.h"
 #include "mmu.h"
 #include "dequeue.h"
-#include "roce_egress.h"
+#include "dcqcn_egress.h"
+#include "ecn_overlay_egress.h"
 #include "ipcc.h"
+#include "roce_egress.h"
 #include "stages/classify.h"
 #include "stages/wred.h"
 
@@ -124,6 +126,8 @@ int ll_port_egress(struct __sk_buff *skb)
 		return LL_TCX_NEXT;
 	}
 	ll_parse_skb(skb, &h);
+	if (LL_UNLIKELY(port->overlay) && h.ip)
+		h.tos = (__u8)ll_overlay_egress(skb, port->slot, h.l3_off, h.ip, h.tos);
 	tc = egress_tc(skb, port, &h);
 	queue_tc = ll_hook_tc(skb, port, &h, tc);
 	ll_roce_leave(skb, &h, queue_tc);
@@ -131,6 +135,8 @@ int ll_port_egress(struct __sk_buff *skb)
 		return LL_TCX_DROP;
 	if (mark(skb, LL_ROW(port->slot, queue_tc), queue_tc, &h) == LL_TCX_DROP)
 		return LL_TCX_DROP;
+	if (LL_UNLIKELY(port->host & LL_HOST_RP))
+		ll_host_pace(skb, port->slot);
 	/* By the TC it arrived in, whatever queue it is in: that is the one in which its peer can be stopped.
 	 */
 	return ll_mmu_enter(skb, tc);

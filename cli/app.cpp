@@ -40,6 +40,8 @@ void add_show(CLI::App& root, Action& action) {
   add_show_ports(*show, action);
   add_show_queues(*show, action);
   add_show_ecn(*show, action);
+  add_show_ecn_overlay(*show, action);
+  add_show_dcqcn(*show, action);
   add_show_pfc(*show, action);
   add_show_pfc_watchdog(*show, action);
   add_show_buffer(*show, action);
@@ -47,8 +49,10 @@ void add_show(CLI::App& root, Action& action) {
   add_show_inof(*show, action);
   add_show_inof_host(*show, action);
   add_show_lldp(*show, action);
+  add_show_bfd(*show, action);
   add_show_flows(*show, action);
   add_show_ipcc(*show, action);
+  add_show_bgp(*show, action);
   add_show_priority_map(*show, action);
   add_show_system(*show, action);
 }
@@ -169,6 +173,7 @@ std::unique_ptr<CLI::App> make_parser(GlobalOptions& options, Action& action) {
   add_set(*root, action);
   add_pfc(*root, action);
   add_clear(*root, action);
+  add_bgp(*root, action);
   add_zone(*root, action);
   add_zone_switches(*root, action);
   add_config(*root, action);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/daemon.h"
 
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -12,9 +13,14 @@
 #include <chrono>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "daemon/api/server_io.h"
+#include "daemon/bfd/api_io.h"
+#include "daemon/bgp/api_io.h"
 #include "daemon/core/clock.h"
+#include "daemon/dcqcn/api_io.h"
+#include "daemon/ecn_overlay/api_io.h"
 #include "daemon/inof/host_api_io.h"
 #include "daemon/inof/switch_api_io.h"
 #include "daemon/lldp/api_io.h"
@@ -33,16 +39,16 @@ constexpr auto kHooksEvery = std::chrono::seconds(1);
 
 class Daemon {
  public:
-  Daemon(Config config, std::string config_file)
-      : wanted_(std::move(config)), config_file_(std::move(config_file)) {}
+  Daemon(std::string instance, std::string config_file)
+      : instance_(std::move(instance)), config_file_(std::move(config_file)) {}
 
-  Status start();
+  Status start(const Config& config);
   // After a start that failed: what was not there before goes again.
   void undo_start();
   void run();
 
  private:
-  Status open_datapath();
+  Status open_datapath(const Config& config);
   Status open_events();
   std::expected<std::vector<ConfigChange>, std::string> reload();
   void wait_for_signal();
@@ -57,7 +63,7 @@ class Daemon {
   void stop();
 
   steady_clock::time_point started_ = steady_clock::now();
-  Config wanted_;
+  std::string instance_;
   std::string config_file_;
   asio::io_context loop_{1};
   std::unique_ptr<InstanceLock> lock_;
@@ -67,9 +73,13 @@ class Daemon {
   std::unique_ptr<pfc::PfcService> pfc_;
   std::unique_ptr<port::PortService> ports_;
   std::unique_ptr<lldp::LldpService> lldp_;
+  std::unique_ptr<ecn_overlay::EcnOverlayService> ecn_overlay_;
+  std::unique_ptr<dcqcn::DcqcnService> dcqcn_;
   std::unique_ptr<inof::HostService> inof_host_;
   std::unique_ptr<inof::SwitchService> inof_switch_;
+  std::unique_ptr<bfd::BfdService> bfd_;
   std::unique_ptr<roce::RoceService> roce_;
+  std::unique_ptr<bgp::BgpService> bgp_;
   std::unique_ptr<api::Context> context_;
   std::unique_ptr<api::Server> server_;
   std::unique_ptr<asio::posix::stream_descriptor> event_fd_;
@@ -83,8 +93,8 @@ class Daemon {
   bool given_back_ = false;  // nothing of the instance is left
 };
 
-Status Daemon::open_datapath() {
-  auto datapath = Datapath::open(wanted_.instance, LL_VERSION, {.roce_flows = wanted_.roce.max_flows});
+Status Daemon::open_datapath(const Config& config) {
+  auto datapath = Datapath::open(instance_, LL_VERSION, {.roce_flows = config.roce.max_flows});
   if (!datapath) {
     // The kernel's own words about a program it cannot run are of little use to a person.
     const Status kernel = require_kernel();
@@ -105,26 +115,30 @@ Status Daemon::open_events() {
   return {};
 }
 
-Status Daemon::start() {
-  auto lock = InstanceLock::take(wanted_.instance);
+Status Daemon::start(const Config& config) {
+  auto lock = InstanceLock::take(instance_);
   if (!lock) return std::unexpected(lock.error());
   lock_ = std::make_unique<InstanceLock>(std::move(*lock));
   auto netlink = net::Netlink::open();
   if (!netlink) return std::unexpected(netlink.error());
   netlink_ = std::make_unique<net::Netlink>(std::move(*netlink));
-  if (auto ok = open_datapath(); !ok) return ok;
+  if (auto ok = open_datapath(config); !ok) return ok;
   // Before the first look at the interfaces, so that no change is missed in between.
   if (auto ok = open_events(); !ok) return ok;
 
   const bool adopted = datapath_->origin() == Datapath::Origin::Adopted;
-  auto pfc = pfc::PfcService::start(datapath_->maps(), *netlink_, run_dir(wanted_.instance) + "/escape");
+  auto pfc = pfc::PfcService::start(datapath_->maps(), *netlink_, run_dir(instance_) + "/escape");
   if (!pfc) return std::unexpected(pfc.error());
   pfc_ = std::move(*pfc);
   ports_ = std::make_unique<port::PortService>(*netlink_, *datapath_, *pfc_);
   roce_ = std::make_unique<roce::RoceService>(datapath_->maps());
   lldp_ = std::make_unique<lldp::LldpService>(loop_, *netlink_);
+  ecn_overlay_ = std::make_unique<ecn_overlay::EcnOverlayService>(*netlink_, datapath_->maps());
+  dcqcn_ = std::make_unique<dcqcn::DcqcnService>(loop_, *ports_);
   inof_host_ = std::make_unique<inof::HostService>(loop_, *netlink_);
-  inof_switch_ = std::make_unique<inof::SwitchService>(loop_, *ports_, lldp_->agent(), wanted_.instance);
+  inof_switch_ = std::make_unique<inof::SwitchService>(loop_, *ports_, lldp_->agent(), instance_);
+  bfd_ = std::make_unique<bfd::BfdService>(loop_);
+  bgp_ = std::make_unique<bgp::BgpService>(loop_, *inof_switch_, *bfd_, adopted);
   pfc_->on_deadlock(
       [this](const std::string& port, unsigned tc, bool on) { inof_switch_->pfc_deadlock(port, tc, on); });
   context_ = std::make_unique<api::Context>(api::Context{.ports = *ports_,
@@ -141,17 +155,20 @@ Status Daemon::start() {
                                                                stop();
                                                              }});
   auto server = api::Server::listen(
-      wanted_.api, loop_, *context_,
-      {lldp::make_api(loop_, *lldp_, *ports_), inof::make_host_api(loop_, *inof_host_),
-       inof::make_switch_api(loop_, *inof_switch_, *ports_), roce::make_api(loop_, *roce_, *ports_)});
+      config.api, loop_, *context_,
+      {lldp::make_api(loop_, *lldp_, *ports_), dcqcn::make_api(loop_, *dcqcn_),
+       ecn_overlay::make_api(loop_, *ecn_overlay_, *ports_), inof::make_host_api(loop_, *inof_host_),
+       inof::make_switch_api(loop_, *inof_switch_, *ports_), bfd::make_api(loop_, *bfd_),
+       roce::make_api(loop_, *roce_, *ports_), bgp::make_api(loop_, *bgp_)});
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
-  inof_switch_->start(wanted_.inof);
-  if (auto ok = roce_->configure(wanted_.roce); !ok) return ok;
-  if (auto ok = ports_->configure(wanted_); !ok) return ok;
+  inof_switch_->start(config.inof);
+  if (auto ok = roce_->configure(config.roce); !ok) return ok;
+  if (auto ok = ports_->configure(config); !ok) return ok;
   if (auto ok = pfc_->open_unknown_gates(); !ok) return ok;
   if (auto ok = ports_->finish_start(); !ok) return ok;
   tell_protocols();
+  bgp_->apply(config);
   return {};
 }
 
@@ -170,13 +187,15 @@ void Daemon::run() {
   look_for_hook_flows();
   watch_for_deadlocks();
   age_flows();
+  malloc_trim(0);  // reading a large configuration leaves a lot behind
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - started_);
-  spdlog::info("losslessd {} ready in {} ms: instance {}, {} ports, {}", LL_VERSION, took.count(),
-               wanted_.instance, ports_->ports().size(),
-               context_->adopted ? "datapath adopted" : "datapath loaded");
+  spdlog::info("losslessd {} ready in {} ms: instance {}, {} ports, {}", LL_VERSION, took.count(), instance_,
+               ports_->ports().size(), context_->adopted ? "datapath adopted" : "datapath loaded");
   sd_notify(0, "READY=1");
   loop_.run();
   if (stopper_.joinable()) stopper_.join();
+  bgp_->stop(given_back_);
+  bfd_->stop();
   if (!given_back_) pfc_->stop(monotonic_now());
   if (given_back_) lock_->remove();
 }
@@ -194,6 +213,7 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
   if (auto ok = ports_->configure(*file); !ok) return fail(ok.error());
   inof_switch_->reload(file->inof);
   tell_protocols();
+  bgp_->apply(*file);
   spdlog::info("reloaded {}: {} changes", config_file_, changes.size());
   for (const ConfigChange& change : changes)
     spdlog::info("  {}: {} -> {}", change.path, change.from, change.to);
@@ -202,8 +222,11 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
 
 void Daemon::tell_protocols() {
   lldp_->apply(ports_->running(), ports_->ports());
+  ecn_overlay_->apply(ports_->running(), ports_->ports());
+  dcqcn_->apply();
   inof_host_->apply(ports_->running(), ports_->ports());
   inof_switch_->apply_ports();
+  bfd_->apply(ports_->running());
 }
 
 void Daemon::wait_for_signal() {
@@ -290,12 +313,13 @@ void Daemon::stop() {
 
 }  // namespace
 
-Status run_daemon(const Config& config, const std::string& config_file) {
-  Daemon daemon(config, config_file);
-  if (auto started = daemon.start(); !started) {
+Status run_daemon(Config config, const std::string& config_file) {
+  Daemon daemon(config.instance, config_file);
+  if (auto started = daemon.start(config); !started) {
     daemon.undo_start();
     return started;
   }
+  config = {};  // the services have what they need, and it may be large
   daemon.run();
   return {};
 }

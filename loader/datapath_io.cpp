@@ -193,6 +193,14 @@ Status Datapath::load(const std::string& build, const MapSizes& sizes) {
            .ipcc_state = Map<std::uint32_t, ll_ipcc_state>(bpf_map__fd(maps.ipcc_state)),
            .ipcc_stats = CounterMap<ll_ipcc_stats>(bpf_map__fd(maps.ipcc_stats)),
            .cnp_latency = CounterMap<ll_latency>(bpf_map__fd(maps.cnp_latency)),
+           .overlay = Map<std::uint32_t, ll_overlay>(bpf_map__fd(maps.overlay)),
+           .overlay_ends = Map<ll_zone_key, std::uint32_t>(bpf_map__fd(maps.overlay_ends)),
+           .overlay_stats = CounterMap<ll_overlay_stats>(bpf_map__fd(maps.overlay_stats)),
+           .hosts = Map<std::uint32_t, ll_host>(bpf_map__fd(maps.hosts)),
+           .host_qps = Map<ll_host_qp_key, ll_host_qp>(bpf_map__fd(maps.host_qps)),
+           .rp_flows = Map<ll_rp_key, ll_rp_flow>(bpf_map__fd(maps.rp_flows)),
+           .host_stats = CounterMap<ll_host_stats>(bpf_map__fd(maps.host_stats)),
+           .host_events = bpf_map__fd(maps.host_events),
            .pfc_events = bpf_map__fd(maps.pfc_events)};
   ll_meta meta{.abi = LL_ABI_VERSION, .reserved = 0, .netns = current_netns(), .build = {}};
   build.copy(meta.build, sizeof meta.build - 1);

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "bpf/abi.h"
+#include "bpf/stages/dcqcn_host.h"
+#include "bpf/stages/ecn_overlay.h"
 #include "bpf/stages/hook_flow.h"
 #include "bpf/stages/ipcc.h"
 #include "bpf/stages/roce_pair.h"
@@ -55,6 +57,14 @@ struct Maps {
   Map<std::uint32_t, ll_ipcc_state> ipcc_state;
   CounterMap<ll_ipcc_stats> ipcc_stats;
   CounterMap<ll_latency> cnp_latency;
+  Map<std::uint32_t, ll_overlay> overlay;
+  Map<ll_zone_key, std::uint32_t> overlay_ends;
+  CounterMap<ll_overlay_stats> overlay_stats;
+  Map<std::uint32_t, ll_host> hosts;
+  Map<ll_host_qp_key, ll_host_qp> host_qps;
+  Map<ll_rp_key, ll_rp_flow> rp_flows;
+  CounterMap<ll_host_stats> host_stats;
+  int host_events = -1;  // ring buffer of ll_host_event
   int pfc_events = -1;  // ring buffer of ll_pfc_event
 };
 

@@ -25,9 +25,13 @@ enum class Trust : std::uint8_t { Port, Dot1p, Dscp };
 enum class Schedule : std::uint8_t { Strict, Wrr };
 enum class SystemRole : std::uint8_t { Switch, Host };
 enum class LldpMode : std::uint8_t { Off, Tx, Rx, Both };
+// Which DSCPs of tunnelled packets are carried into the outer header.
+enum class OverlayDscp : std::uint8_t { None, Lossless, All };
+enum class CnpPer : std::uint8_t { Qp, Ip, Port };
 enum class InofDialect : std::uint8_t { Odcc, ChinaMobile };
 enum class InofRole : std::uint8_t { Server, Client, Both };  // initiator, target
 enum class InofProtocol : std::uint8_t { Roce, Tcp, Iscsi };
+enum class BfdAuth : std::uint8_t { None, Simple, KeyedMd5, MeticulousMd5, KeyedSha1, MeticulousSha1 };
 enum class InofHook : std::uint8_t { None, Nvme, Program };
 
 // WRED/ECN thresholds of one TC (RFC 3168 marking). kmin < kmax < limit of the queue.
@@ -91,6 +95,7 @@ struct PortConfig {
   Trust trust = Trust::Dscp;
   unsigned priority = 0;           // dot1p of packets that carry nothing to trust
   LldpMode lldp = LldpMode::Both;  // while [lldp] is on
+  bool ecn_overlay = true;         // while [ecn_overlay] is on
   PriorityMaps maps;
   std::array<QueueConfig, kTcs> queues;
   pfc::WatchdogConfig watchdog;  // of each TC with PFC
@@ -165,6 +170,34 @@ struct LldpConfig {
   bool operator==(const LldpConfig&) const = default;
 };
 
+// How BFD sessions (RFC 5880) are kept.
+struct BfdSettings {
+  unsigned transmit_ms = 300;  // we would like to send so often
+  unsigned receive_ms = 300;   // we can receive so often
+  unsigned multiplier = 3;     // so many of our packets missing are a failure
+  bool passive = false;        // waits for the neighbour to speak
+  bool demand = false;         // the neighbour need not send while all is well
+  BfdAuth auth = BfdAuth::None;
+  unsigned key_id = 1;
+  std::string key = {};
+  bool operator==(const BfdSettings&) const = default;
+};
+struct BfdProfile : BfdSettings {
+  std::string name;
+  bool operator==(const BfdProfile&) const = default;
+};
+struct BfdPeerConfig {
+  std::string address;
+  std::string local = {};      // our address; empty: the kernel's choice
+  std::string interface = {};  // empty: any
+  bool multihop = false;
+  unsigned min_ttl = 1;      // over several hops
+  std::string profile = {};  // empty: [bfd]
+  bool shutdown = false;     // the session is kept in AdminDown
+  bool operator==(const BfdPeerConfig&) const = default;
+};
+inline constexpr std::size_t kMaxBfdPeers = 1000;
+inline constexpr std::size_t kMaxBfdProfiles = 100;
 // RoCEv2 flows (docs/roce-flows.md) and what IPCC has in common on all ports.
 struct RoceConfig {
   bool flows = true;
@@ -174,6 +207,37 @@ struct RoceConfig {
   unsigned cnp_tc = 6;         // queue they leave in
   unsigned cnp_limit = 20000;  // CNPs a second for what waits in one port's queues
   bool operator==(const RoceConfig&) const = default;
+};
+
+// ECN across VXLAN tunnels that begin and end on this machine; see docs/ecn-overlay.md.
+struct EcnOverlayConfig {
+  bool enabled = false;
+  unsigned port = 4789;  // UDP destination port of VXLAN
+  OverlayDscp carry_dscp = OverlayDscp::Lossless;
+  bool operator==(const EcnOverlayConfig&) const = default;
+};
+
+// DCQCN of a host, in force with SystemRole::Host; the keys have the names that NICs give them. See
+// docs/dcqcn.md.
+struct DcqcnConfig {
+  bool enabled = false;
+  bool np = true;     // notification point: CNPs for what comes in marked
+  bool rp = true;     // reaction point: CNPs that come in slow the QP down
+  bool guard = true;  // RoCEv2 that is malformed or has an unknown opcode is dropped
+  CnpPer cnp_per = CnpPer::Qp;
+  unsigned min_time_between_cnps_us = 50;
+  unsigned cnp_dscp = 48;
+  unsigned cnp_802p_prio = 6;                   // TC that CNPs leave by
+  unsigned rate_reduce_monitor_period_us = 50;  // at most one cut in this time
+  unsigned dce_tcp_rtt_us = 55;                 // alpha decays once in each without a CNP
+  unsigned dce_tcp_g = 4;                       // g in 1/1024, a power of two
+  unsigned rpg_time_reset_us = 300;             // rate increase timer
+  std::uint32_t rpg_byte_reset = 10'000'000;    // rate increase byte counter; 0: none
+  unsigned rpg_threshold = 5;                   // increases before the target rate grows: F
+  std::uint64_t rpg_ai_rate_bps = 40'000'000;
+  std::uint64_t rpg_hai_rate_bps = 200'000'000;
+  std::uint64_t rpg_min_rate_bps = 10'000'000;
+  bool operator==(const DcqcnConfig&) const = default;
 };
 
 // The iNOF host agent; in force with SystemRole::Host.
@@ -194,6 +258,40 @@ struct InofHostConfig {
   unsigned hook_backoff_s = 1;  // before the first retry; twice as long before each further one
   bool operator==(const InofHostConfig&) const = default;
 };
+
+// The BGP speaker; see docs/bgp.md.
+struct BgpConfig {
+  bool on = false;
+  std::uint32_t asn = 0;
+  std::string router_id = {};   // an IPv4 address
+  std::string cluster_id = {};  // the same; empty: the router ID
+  std::string listen = {};      // local address; empty: all
+  unsigned port = 179;          // to listen on and to connect to
+  unsigned hold_s = 90;         // 0: for ever
+  unsigned connect_retry_s = 5;
+  unsigned restart_s = 120;  // graceful restart: how long peers keep our routes; 0: off
+  std::uint32_t local_pref =
+      100;  // of our own routes; the configuration of whoever has the highest overrides
+  bool operator==(const BgpConfig&) const = default;
+};
+
+struct BgpNeighborConfig {
+  std::string address;    // one address, or a range of those that may connect to us
+  std::uint32_t asn = 0;  // 0: our own
+  std::string description = {};
+  bool client = false;   // of this route reflector
+  bool passive = false;  // it connects to us
+  bool shutdown = false;
+  bool inof = true;  // families
+  bool ipv4_unicast = false;
+  std::string password = {};  // TCP-MD5 (RFC 2385), 1-80 bytes
+  unsigned ttl_security = 0;  // hops away at most (RFC 5082); 0: off
+  std::string source = {};    // our address; empty: as routed
+  bool bfd = false;           // a BFD session watches it, with the settings of [bfd]
+  unsigned max_prefixes = 1'000'000;
+  bool operator==(const BgpNeighborConfig&) const = default;
+};
+inline constexpr std::size_t kMaxBgpNeighbors = 1024;
 
 // Ports whose hook flows are looked for: packets that come in by one of them and go out by another, or the
 // same one. A port is in one group at most.
@@ -224,11 +322,18 @@ struct Config {
   BufferConfig buffer;
   InofConfig inof;
   LldpConfig lldp;
+  EcnOverlayConfig ecn_overlay;
+  DcqcnConfig dcqcn;
   InofHostConfig inof_host;
+  BfdSettings bfd;
   RoceConfig roce;
+  BgpConfig bgp;
+  std::vector<BgpNeighborConfig> bgp_neighbors;
   std::vector<PortConfig> ports;
   std::vector<PortGroup> port_groups;
   std::vector<HookRule> hook_rules;
+  std::vector<BfdProfile> bfd_profiles;
+  std::vector<BfdPeerConfig> bfd_peers;
   bool operator==(const Config&) const = default;
 };
 
@@ -294,6 +399,8 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to);
 std::string_view to_string(Trust t);
 std::string_view to_string(Schedule s);
 std::string_view to_string(LldpMode m);
+std::string_view to_string(OverlayDscp d);
+std::string_view to_string(CnpPer per);
 std::string_view to_string(InofHook h);
 
 }  // namespace lossless

@@ -2,10 +2,12 @@
 #include "daemon/core/config_keys.h"
 
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 
 #include "bpf/abi.h"
 #include "bpf/stages/roce_flow.h"
+#include "daemon/core/address.h"
 #include "daemon/core/units.h"
 
 namespace lossless {
@@ -29,10 +31,14 @@ constexpr std::array<std::string_view, LL_ALPHA_MAX> kAlphas{"1/128", "1/64", "1
 static_assert(LL_ALPHA_MIN == 1 && kAlphas[LL_ALPHA_ONE - 1] == "1");
 constexpr std::array<std::string_view, 2> kRoles{"switch", "host"};
 constexpr std::array<std::string_view, 4> kLldpModes{"off", "tx", "rx", "both"};
+constexpr std::array<std::string_view, 3> kOverlayDscps{"none", "lossless", "all"};
+constexpr std::array<std::string_view, 3> kCnpPers{"qp", "ip", "port"};
 constexpr std::array<std::string_view, 2> kInofDialects{"odcc", "china-mobile"};
 constexpr std::array<std::string_view, 3> kInofRoles{"server", "client", "both"};
 constexpr std::array<std::string_view, 3> kInofProtocols{"roce", "tcp", "iscsi"};
 constexpr std::array<std::string_view, 3> kInofHooks{"none", "nvme", "program"};
+constexpr std::array<std::string_view, 6> kBfdAuths{"none",           "simple",     "keyed-md5",
+                                                    "meticulous-md5", "keyed-sha1", "meticulous-sha1"};
 constexpr std::array<std::string_view, 3> kActions{"drop", "forward", "alert"};
 constexpr std::array<std::string_view, 2> kModes{"auto", "manual"};
 
@@ -46,6 +52,7 @@ constexpr std::size_t kMaxUser = 32;
 constexpr std::size_t kMaxSocket = 107;      // sun_path of sockaddr_un, with its NUL: 108
 constexpr std::size_t kMaxSystemName = 255;  // of an LLDP TLV
 constexpr std::size_t kMaxNqn = 223;         // NVMe's own limit
+constexpr std::size_t kMaxBfdKey = 20;       // of SHA1; the others' is 16
 constexpr std::size_t kMaxPath = 4095;
 constexpr std::size_t kMaxIfname = 15;  // IFNAMSIZ, with its NUL: 16
 constexpr std::size_t kMaxZoneName = 31;
@@ -73,6 +80,20 @@ bool valid_nqn(std::string_view s) {
   return s.size() <= kMaxNqn && std::ranges::all_of(s, [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
+bool valid_password(std::string_view s) {
+  constexpr std::size_t kMaxPassword = 80;  // TCP_MD5SIG_MAXKEYLEN
+  return s.size() <= kMaxPassword && std::ranges::all_of(s, [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+bool valid_address(std::string_view s) { return parse_ip(s).has_value(); }
+
+bool valid_router_id(std::string_view s) {
+  const auto id = parse_ip(s);
+  return id && !id->v6 && !id->is_zero();
+}
+
+bool valid_range(std::string_view s) { return parse_range(s).has_value(); }
+
 bool valid_program(std::string_view s) {
   return s.empty() || (s.size() > 1 && s.size() <= kMaxPath && s.front() == '/' && s.back() != '/' &&
                        std::ranges::none_of(s, is_control));
@@ -92,6 +113,11 @@ bool valid_ifname(std::string_view s) {
   return !s.empty() && s.size() <= kMaxIfname && s != "." && s != ".." && std::ranges::none_of(s, bad);
 }
 
+bool valid_bfd_key(std::string_view s) {
+  return !s.empty() && s.size() <= kMaxBfdKey &&
+         std::ranges::all_of(s, [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
 constexpr Rule integer(std::int64_t min, std::int64_t max) { return Rule(Rule::Type::Integer, min, max); }
 constexpr Rule kBool(Rule::Type::Bool);
 constexpr Rule kMode(Rule::Type::Mode);
@@ -106,10 +132,14 @@ constexpr std::int64_t kMaxReaction = 1'000'000;
 constexpr Rule kProgram(valid_program, "an absolute path of a file without control characters, or empty");
 constexpr std::string_view kNameForm = "1 to 32 of a-z, 0-9, '_' and '-'";
 constexpr Rule kFrameRate = integer(0, 1'000'000'000);
+constexpr Rule kAsn = integer(1, UINT32_MAX);
+constexpr Rule kRouterId(valid_router_id, "an IPv4 address, not 0.0.0.0");
+constexpr Rule kAddress(valid_address, "an IPv4 or IPv6 address");
 constexpr Rule kUser(valid_user, "a name or number of 1 to 32 letters, digits, '_', '-' and '.'");
 
-template <class T, class M>
-void store(M T::* member, T& object, const Scalar& value) {
+// The member may be of a base of T.
+template <class T, class M, class Base>
+void store(M Base::* member, T& object, const Scalar& value) {
   if constexpr (std::is_same_v<M, bool> || std::is_same_v<M, double> || std::is_same_v<M, std::string>) {
     object.*member = std::get<M>(value);
   } else {
@@ -117,8 +147,8 @@ void store(M T::* member, T& object, const Scalar& value) {
   }
 }
 
-template <class T, class M>
-Scalar fetch(M T::* member, const T& object) {
+template <class T, class M, class Base>
+Scalar fetch(M Base::* member, const T& object) {
   if constexpr (std::is_same_v<M, bool> || std::is_same_v<M, double> || std::is_same_v<M, std::string>) {
     return object.*member;
   } else {
@@ -130,6 +160,12 @@ template <class T, auto Member>
 constexpr Key<T> row(std::string_view name, Rule rule, bool (*used)(const T&) = nullptr) {
   return {name, rule, [](T& object, const Scalar& value) { store(Member, object, value); },
           [](const T& object) { return fetch(Member, object); }, used};
+}
+
+template <class T>
+constexpr Key<T> secret(Key<T> key) {
+  key.secret = true;
+  return key;
 }
 
 // A choice of kAlphas; absent is 0.
@@ -176,6 +212,33 @@ constexpr std::array kLldpKeys{
     row<LldpConfig, &LldpConfig::system_name>(
         "system_name", Rule(valid_system_name, "at most 255 bytes without control characters")),
 };
+constexpr std::array kEcnOverlayKeys{
+    row<EcnOverlayConfig, &EcnOverlayConfig::enabled>("enabled", kBool),
+    row<EcnOverlayConfig, &EcnOverlayConfig::port>("port", integer(1, 65535)),
+    row<EcnOverlayConfig, &EcnOverlayConfig::carry_dscp>("carry_dscp", Rule(kOverlayDscps)),
+};
+constexpr std::int64_t kDcqcnSecond = 1'000'000;  // microseconds
+constexpr std::array kDcqcnKeys{
+    row<DcqcnConfig, &DcqcnConfig::enabled>("enabled", kBool),
+    row<DcqcnConfig, &DcqcnConfig::np>("np", kBool),
+    row<DcqcnConfig, &DcqcnConfig::rp>("rp", kBool),
+    row<DcqcnConfig, &DcqcnConfig::guard>("guard", kBool),
+    row<DcqcnConfig, &DcqcnConfig::cnp_per>("cnp_per", Rule(kCnpPers)),
+    row<DcqcnConfig, &DcqcnConfig::min_time_between_cnps_us>("min_time_between_cnps",
+                                                             integer(0, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::cnp_dscp>("cnp_dscp", integer(0, kDscps - 1)),
+    row<DcqcnConfig, &DcqcnConfig::cnp_802p_prio>("cnp_802p_prio", integer(0, kTcs - 1)),
+    row<DcqcnConfig, &DcqcnConfig::rate_reduce_monitor_period_us>("rate_reduce_monitor_period",
+                                                                  integer(0, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::dce_tcp_rtt_us>("dce_tcp_rtt", integer(1, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::dce_tcp_g>("dce_tcp_g", integer(1, 512)),
+    row<DcqcnConfig, &DcqcnConfig::rpg_time_reset_us>("rpg_time_reset", integer(1, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::rpg_byte_reset>("rpg_byte_reset", kThreshold),
+    row<DcqcnConfig, &DcqcnConfig::rpg_threshold>("rpg_threshold", integer(1, 31)),
+    row<DcqcnConfig, &DcqcnConfig::rpg_ai_rate_bps>("rpg_ai_rate", kRate),
+    row<DcqcnConfig, &DcqcnConfig::rpg_hai_rate_bps>("rpg_hai_rate", kRate),
+    row<DcqcnConfig, &DcqcnConfig::rpg_min_rate_bps>("rpg_min_rate", kRate),
+};
 constexpr std::array kInofHostKeys{
     row<InofHostConfig, &InofHostConfig::dialect>("dialect", Rule(kInofDialects)),
     row<InofHostConfig, &InofHostConfig::role>("role", Rule(kInofRoles)),
@@ -193,12 +256,86 @@ constexpr std::array kInofHostKeys{
     row<InofHostConfig, &InofHostConfig::hook_retries>("hook_retries", integer(0, 100)),
     row<InofHostConfig, &InofHostConfig::hook_backoff_s>("hook_backoff_s", integer(1, 3600)),
 };
+constexpr std::array kBgpKeys{
+    row<BgpConfig, &BgpConfig::on>("on", kBool),
+    row<BgpConfig, &BgpConfig::asn>("asn", kAsn, [](const BgpConfig& b) { return b.asn > 0; }),
+    row<BgpConfig, &BgpConfig::router_id>("router_id", kRouterId,
+                                          [](const BgpConfig& b) { return !b.router_id.empty(); }),
+    row<BgpConfig, &BgpConfig::cluster_id>("cluster_id", kRouterId,
+                                           [](const BgpConfig& b) { return !b.cluster_id.empty(); }),
+    row<BgpConfig, &BgpConfig::listen>("listen", kAddress,
+                                       [](const BgpConfig& b) { return !b.listen.empty(); }),
+    row<BgpConfig, &BgpConfig::port>("port", integer(1, 65535)),
+    row<BgpConfig, &BgpConfig::hold_s>("hold_s", Rule(Rule::Type::Integer, 0, 65535)),
+    row<BgpConfig, &BgpConfig::connect_retry_s>("connect_retry_s", integer(1, 3600)),
+    row<BgpConfig, &BgpConfig::restart_s>("restart_s", integer(0, 4095)),
+    row<BgpConfig, &BgpConfig::local_pref>("local_pref", integer(0, UINT32_MAX)),
+};
+constexpr std::array kBgpNeighborKeys{
+    row<BgpNeighborConfig, &BgpNeighborConfig::address>("address", Rule(valid_range, kRangeForm)),
+    row<BgpNeighborConfig, &BgpNeighborConfig::asn>("asn", kAsn,
+                                                    [](const BgpNeighborConfig& n) { return n.asn > 0; }),
+    row<BgpNeighborConfig, &BgpNeighborConfig::description>(
+        "description", Rule(valid_system_name, "at most 255 bytes without control characters")),
+    row<BgpNeighborConfig, &BgpNeighborConfig::client>("client", kBool),
+    row<BgpNeighborConfig, &BgpNeighborConfig::passive>("passive", kBool),
+    row<BgpNeighborConfig, &BgpNeighborConfig::shutdown>("shutdown", kBool),
+    row<BgpNeighborConfig, &BgpNeighborConfig::inof>("inof", kBool),
+    row<BgpNeighborConfig, &BgpNeighborConfig::ipv4_unicast>("ipv4_unicast", kBool),
+    secret(row<BgpNeighborConfig, &BgpNeighborConfig::password>(
+        "password", Rule(valid_password, "at most 80 printable ASCII characters"),
+        [](const BgpNeighborConfig& n) { return !n.password.empty(); })),
+    row<BgpNeighborConfig, &BgpNeighborConfig::ttl_security>("ttl_security", integer(0, 254)),
+    row<BgpNeighborConfig, &BgpNeighborConfig::source>(
+        "source", kAddress, [](const BgpNeighborConfig& n) { return !n.source.empty(); }),
+    row<BgpNeighborConfig, &BgpNeighborConfig::bfd>("bfd", kBool),
+    row<BgpNeighborConfig, &BgpNeighborConfig::max_prefixes>("max_prefixes", integer(1, 100'000'000)),
+};
+// The keys of BfdSettings, for it and for what is made of it.
+template <class T>
+constexpr std::array<Key<T>, 8> bfd_settings_rows() {
+  std::array<Key<T>, 8> out{
+      row<T, &BfdSettings::transmit_ms>("transmit_ms", integer(3, 60'000)),
+      row<T, &BfdSettings::receive_ms>("receive_ms", integer(3, 60'000)),
+      row<T, &BfdSettings::multiplier>("multiplier", integer(1, 255)),
+      row<T, &BfdSettings::passive>("passive", kBool),
+      row<T, &BfdSettings::demand>("demand", kBool),
+      row<T, &BfdSettings::auth>("auth", Rule(kBfdAuths)),
+      row<T, &BfdSettings::key_id>("key_id", integer(0, 255)),
+      row<T, &BfdSettings::key>("key",
+                                Rule(valid_bfd_key, "1 to 20 printable ASCII characters without spaces"),
+                                [](const T& b) { return !b.key.empty(); }),
+  };
+  out.back().secret = true;
+  return out;
+}
+constexpr std::array kBfdKeys = bfd_settings_rows<BfdSettings>();
+constexpr std::array kBfdProfileKeys = [] {
+  constexpr auto settings = bfd_settings_rows<BfdProfile>();
+  const auto name = row<BfdProfile, &BfdProfile::name>("name", Rule(valid_instance, kNameForm));
+  return std::array{name,        settings[0], settings[1], settings[2], settings[3],
+                    settings[4], settings[5], settings[6], settings[7]};
+}();
+constexpr std::array kBfdPeerKeys{
+    row<BfdPeerConfig, &BfdPeerConfig::address>("address", kAddress),
+    row<BfdPeerConfig, &BfdPeerConfig::local>("local", kAddress,
+                                              [](const BfdPeerConfig& p) { return !p.local.empty(); }),
+    row<BfdPeerConfig, &BfdPeerConfig::interface>(
+        "interface", kIfname, [](const BfdPeerConfig& p) { return !p.interface.empty(); }),
+    row<BfdPeerConfig, &BfdPeerConfig::multihop>("multihop", kBool),
+    row<BfdPeerConfig, &BfdPeerConfig::min_ttl>("min_ttl", integer(1, 255),
+                                                [](const BfdPeerConfig& p) { return p.multihop; }),
+    row<BfdPeerConfig, &BfdPeerConfig::profile>("profile", Rule(valid_instance, "the name of a BFD profile"),
+                                                [](const BfdPeerConfig& p) { return !p.profile.empty(); }),
+    row<BfdPeerConfig, &BfdPeerConfig::shutdown>("shutdown", kBool),
+};
 constexpr std::array kPortKeys{
     row<PortConfig, &PortConfig::name>("name", kIfname),
     row<PortConfig, &PortConfig::rate_bps>("rate", kRate),
     row<PortConfig, &PortConfig::trust>("trust", Rule(kTrusts)),
     row<PortConfig, &PortConfig::priority>("priority", integer(0, kTcs - 1)),
     row<PortConfig, &PortConfig::lldp>("lldp", Rule(kLldpModes)),
+    row<PortConfig, &PortConfig::ecn_overlay>("ecn_overlay", kBool),
 };
 constexpr std::array kQueueKeys{
     row<QueueConfig, &QueueConfig::lossless>("lossless", kBool),
@@ -357,8 +494,36 @@ std::span<const Key<LldpConfig>> keys() {
   return kLldpKeys;
 }
 template <>
+std::span<const Key<EcnOverlayConfig>> keys() {
+  return kEcnOverlayKeys;
+}
+template <>
+std::span<const Key<DcqcnConfig>> keys() {
+  return kDcqcnKeys;
+}
+template <>
 std::span<const Key<InofHostConfig>> keys() {
   return kInofHostKeys;
+}
+template <>
+std::span<const Key<BfdSettings>> keys() {
+  return kBfdKeys;
+}
+template <>
+std::span<const Key<BfdProfile>> keys() {
+  return kBfdProfileKeys;
+}
+template <>
+std::span<const Key<BfdPeerConfig>> keys() {
+  return kBfdPeerKeys;
+}
+template <>
+std::span<const Key<BgpConfig>> keys() {
+  return kBgpKeys;
+}
+template <>
+std::span<const Key<BgpNeighborConfig>> keys() {
+  return kBgpNeighborKeys;
 }
 template <>
 std::span<const Key<PortConfig>> keys() {
@@ -430,6 +595,8 @@ std::vector<KeyInfo> known_keys() {
   for_sections([&]<class Section>(std::string_view name, Section Config::*) {
     list_keys<Section>(out, std::string(name) + ".");
   });
+  list_keys<BfdProfile>(out, "bfd_profile.");
+  list_keys<BfdPeerConfig>(out, "bfd_peer.");
   list_maps(out, "maps.");
   list_queues(out, "queue.TC.");
   list_keys<WatchdogConfig>(out, "watchdog.");
@@ -442,6 +609,7 @@ std::vector<KeyInfo> known_keys() {
   out.push_back({"inof.whitelist.exceptions", "an array of interface names"});
   list_keys<InofAllowConfig>(out, "inof.whitelist.allow.");
   out.push_back({"inof.whitelist.allow.hosts", allowed(kHostsKey)});
+  list_keys<BgpNeighborConfig>(out, "bgp_neighbor.");
   list_keys<PortGroup>(out, "port_group.");
   out.push_back({"port_group." + std::string(kGroupPorts), std::string(kGroupPortsAllowed)});
   list_keys<HookRule>(out, "hook_flow.");
@@ -557,6 +725,28 @@ std::optional<ThresholdFault> find_fault(const InofHostConfig& host) {
   return std::nullopt;
 }
 
+std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn) {
+  if (std::has_single_bit(dcqcn.dce_tcp_g) && dcqcn.rpg_min_rate_bps > 0) return std::nullopt;
+  if (dcqcn.rpg_min_rate_bps == 0)
+    return ThresholdFault{
+        "rpg_min_rate", {}, "rpg_min_rate 0 would stop a QP for ever; allowed: a rate above 0"};
+  return ThresholdFault{
+      "dce_tcp_g",
+      {},
+      "dce_tcp_g " + std::to_string(dcqcn.dce_tcp_g) +
+          " is no power of two; allowed: 1, 2, 4, 8, 16, 32, 64, 128, 256 or 512, in 1/1024"};
+}
+
+std::optional<ThresholdFault> find_fault(const BgpConfig& bgp) {
+  if (bgp.on && bgp.asn == 0) return ThresholdFault{"on", {}, "true needs 'asn', the number of our AS"};
+  if (bgp.on && bgp.router_id.empty())
+    return ThresholdFault{"on", {}, "true needs 'router_id', by which other switches know this one"};
+  if (bgp.hold_s == 1 || bgp.hold_s == 2)
+    return ThresholdFault{
+        "hold_s", {}, std::to_string(bgp.hold_s) + " is too short; allowed: 0 (for ever), or 3 to 65535"};
+  return std::nullopt;
+}
+
 std::optional<ThresholdFault> find_fault(const WatchdogConfig& watchdog) {
   auto message = pfc::check_watchdog(watchdog);
   if (!message) return std::nullopt;
@@ -621,6 +811,8 @@ std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_b
 std::string_view to_string(Trust t) { return kTrusts[static_cast<std::size_t>(t)]; }
 std::string_view to_string(Schedule s) { return kSchedules[static_cast<std::size_t>(s)]; }
 std::string_view to_string(LldpMode m) { return kLldpModes[static_cast<std::size_t>(m)]; }
+std::string_view to_string(OverlayDscp d) { return kOverlayDscps[static_cast<std::size_t>(d)]; }
+std::string_view to_string(CnpPer per) { return kCnpPers[static_cast<std::size_t>(per)]; }
 std::string_view to_string(InofHook h) { return kInofHooks[static_cast<std::size_t>(h)]; }
 
 }  // namespace lossless

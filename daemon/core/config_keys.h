@@ -23,6 +23,7 @@ struct Key {
   void (*set)(T&, const Scalar&);
   Scalar (*get)(const T&);
   bool (*used)(const T&) = nullptr;  // whether the key has a meaning now; nullptr: always
+  bool secret = false;               // its value is in no difference
 };
 
 // The rows of Config (its plain keys) and of the tables below it.
@@ -37,7 +38,20 @@ std::span<const Key<BufferConfig>> keys();
 template <>
 std::span<const Key<LldpConfig>> keys();
 template <>
+std::span<const Key<EcnOverlayConfig>> keys();
+template <>
+std::span<const Key<DcqcnConfig>> keys();
+template <>
 std::span<const Key<InofHostConfig>> keys();
+template <>
+std::span<const Key<BfdSettings>> keys();
+template <>
+std::span<const Key<BfdProfile>> keys();
+template <>
+std::span<const Key<BfdPeerConfig>> keys();
+std::span<const Key<BgpConfig>> keys();
+template <>
+std::span<const Key<BgpNeighborConfig>> keys();
 template <>
 std::span<const Key<PortConfig>> keys();
 template <>
@@ -104,14 +118,37 @@ void for_sections(Visit visit) {
   visit(std::string_view("api"), &Config::api);
   visit(std::string_view("buffer"), &Config::buffer);
   visit(std::string_view("lldp"), &Config::lldp);
+  visit(std::string_view("ecn_overlay"), &Config::ecn_overlay);
+  visit(std::string_view("dcqcn"), &Config::dcqcn);
   visit(std::string_view("inof_host"), &Config::inof_host);
+  visit(std::string_view("bfd"), &Config::bfd);
+  visit(std::string_view("bgp"), &Config::bgp);
   visit(std::string_view("roce"), &Config::roce);
 }
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 13> kTopTables{
-    "roce",     "api",       "buffer", "lldp",       "inof_host", "maps", "queue",
-    "watchdog", "pfc_alarm", "port",   "port_group", "hook_flow", "inof"};
+inline constexpr auto kTopTables = std::to_array<std::string_view>({
+    "api",
+    "bfd",
+    "bfd_peer",
+    "bfd_profile",
+    "bgp",
+    "bgp_neighbor",
+    "buffer",
+    "dcqcn",
+    "ecn_overlay",
+    "hook_flow",
+    "inof",
+    "inof_host",
+    "lldp",
+    "maps",
+    "pfc_alarm",
+    "port",
+    "port_group",
+    "queue",
+    "roce",
+    "watchdog",
+});
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
@@ -139,6 +176,10 @@ std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const B
 std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);
 std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
 std::optional<ThresholdFault> find_fault(const InofHostConfig& host);
+std::optional<ThresholdFault> find_fault(const BfdSettings& bfd);
+std::optional<ThresholdFault> find_fault(const BfdPeerConfig& peer);
+std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn);
+std::optional<ThresholdFault> find_fault(const BgpConfig& bgp);
 
 // A fault in port groups or hook rules that shows only beside the rest of the configuration.
 struct HookFault {

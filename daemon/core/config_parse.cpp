@@ -35,8 +35,10 @@ Config read_config(Reader& reader, const toml::table& root) {
           "[lldp]");
   }
 
+  read_bgp_neighbors(reader, root, config);
   read_ports(reader, root, config);
   read_hooks(reader, root, config);
+  read_bfd(reader, root, config);
   return config;
 }
 

@@ -8,6 +8,8 @@
 #include <set>
 
 #include "daemon/core/wire.h"
+#include "daemon/dcqcn/tables.h"
+#include "daemon/ecn_overlay/tables.h"
 #include "daemon/hook/tables.h"
 #include "daemon/port/tables.h"
 #include "daemon/roce/plan.h"
@@ -86,6 +88,8 @@ std::uint32_t PortService::choose_slot(unsigned ifindex) {
   maps().pfc_stats.clear(slot);
   maps().zone_stats.clear(slot);
   maps().roce_stats.clear(slot);
+  maps().overlay_stats.clear(slot);
+  maps().host_stats.clear(slot);
   pfc_.clear_port(slot);
   return slot;
 }
@@ -123,6 +127,7 @@ Status PortService::configure(const Config& config) {
     ports_.push_back(std::move(port));
   }
   running_ = config;
+  paces_ = dcqcn::wants_pacing(config) && net::kernel_has_qdisc("fq");
   pfc_.set_buffer(config.buffer);
   if (auto ok = hooks_.configure(config); !ok) return ok;
   pfc_.set_moved_tcs(hook::target_tcs(config));
@@ -186,7 +191,8 @@ void PortService::reconcile_port(Port& port, const std::vector<net::Link>& links
 // Queue tree, rows, programs, in this order: a packet is never classified into a queue that is not there.
 Status PortService::take_over(Port& port, const std::vector<net::QdiscInfo>& qdiscs) {
   const auto ifindex = static_cast<unsigned>(port.link.ifindex);
-  const QueueTree tree = plan_tree(port.config, port.link.mtu);
+  QueueTree tree = plan_tree(port.config, port.link.mtu);
+  tree.paced = paces_;
   const auto info = plan_pfc(port);
   if (!info) return std::unexpected(info.error());
   const bool in_place = net::has_tree(qdiscs, port.link.ifindex);
@@ -216,6 +222,8 @@ Status PortService::write_rows(Port& port) {
     port.ipcc[tc] = ipcc;
   }
   ll_port row = make_port_row(port.config, port.slot, hook::group_of(running_, port.config.name));
+  row.host = dcqcn::flags(running_, paces_);
+  row.overlay = ecn_overlay::is_on(running_, port.config) ? 1 : 0;
   if (guard_) row.guard = guard_(port.config.name);
   if (same(port.row, row)) return {};
   if (auto ok = maps().ports.set(ifindex, row); !ok) return ok;

@@ -81,6 +81,7 @@ std::optional<RunResult> run_program(int program, std::span<const std::uint8_t> 
   result.packet.resize(opts.data_size_out);
   result.priority = out.priority;
   result.ns_per_run = opts.duration;
+  result.tstamp = out.tstamp;
   return result;
 }
 

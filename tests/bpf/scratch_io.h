@@ -27,6 +27,7 @@ struct RunResult {
   Bytes packet;
   std::uint32_t priority = 0;
   std::uint32_t ns_per_run = 0;
+  std::uint64_t tstamp = 0;
 };
 
 struct RunContext {

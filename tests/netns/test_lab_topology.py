@@ -68,6 +68,10 @@ def test_a_variant_is_laid_over_the_file():
     ("[host.a]\ncount = 2\n[host.b]\ncount = 3\n[link.x]\nends = ['a', 'b']", None, "a has 2 members, b has 3"),
     ("sample = ['sw:r:3']\n[switch.sw]", None, "no port r at sw"),
     ("[host.a]\ncount = '= n'", None, "host.a.count: unknown name 'n'"),
+    ("[switch.a]\nvxlan = { peer = 'b' }", None, "switch.a.vxlan: it has towards and peer"),
+    ("[switch.a]\nvxlan = { towards = 'b', peer = 'b' }\n[switch.b]", None, "'b' has no tunnel to a"),
+    ("[switch.a]\nvxlan = { towards = 'c', peer = 'b' }\n[switch.b]\nvxlan = { towards = 'c', peer = 'a' }", None,
+     "no link to 'c'"),
     ("[host", None, "shape.toml"),
 ])
 def test_files_refused(tmp_path, text, given, complaint):

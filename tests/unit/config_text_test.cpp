@@ -109,9 +109,10 @@ name = "eth1"
 priority = 1
 )");
   const Changes expected{
-      {"port.eth0", "{ rate = \"100mbit\", trust = \"dscp\", priority = 0, lldp = \"both\" }", ""},
+      {"port.eth0",
+       "{ rate = \"100mbit\", trust = \"dscp\", priority = 0, lldp = \"both\", ecn_overlay = true }", ""},
       {"port.eth1.priority", "0", "1"},
-      {"port.eth2", "", "{ rate = 0, trust = \"dscp\", priority = 0, lldp = \"both\" }"},
+      {"port.eth2", "", "{ rate = 0, trust = \"dscp\", priority = 0, lldp = \"both\", ecn_overlay = true }"},
   };
   EXPECT_EQ(changes, expected);
 }
@@ -141,6 +142,7 @@ rate = "100mbit"
 trust = "dscp"
 priority = 0
 lldp = "both"
+ecn_overlay = true
 watchdog = { on = false, detection_ms = 200, recovery_ms = 400, poll_ms = 100, action = "drop", mode = "auto", trigger_limit = 10, window_ms = 60000 }
 pfc_alarm = { rx_raise_fps = 0, rx_clear_fps = 0, tx_raise_fps = 0, tx_clear_fps = 0, window_ms = 1000, hold_ms = 2000 }
   [port.maps]
@@ -225,6 +227,7 @@ PortConfig some_port(const std::string& name) {
   port.trust = *rc::gen::element(Trust::Port, Trust::Dot1p, Trust::Dscp);
   port.priority = *rc::gen::inRange<unsigned>(0, 8);
   port.lldp = *rc::gen::element(LldpMode::Off, LldpMode::Tx, LldpMode::Rx, LldpMode::Both);
+  port.ecn_overlay = *rc::gen::arbitrary<bool>();
   port.maps = default_maps();
   change_some(port.maps.dot1p_tc, 8);
   change_some(port.maps.dscp_dot1p, 8);
@@ -302,6 +305,49 @@ void allow_some(InofWhitelistConfig& list) {
   }
 }
 
+EcnOverlayConfig some_ecn_overlay() {
+  return {.enabled = *rc::gen::arbitrary<bool>(),
+          .port = *rc::gen::inRange<unsigned>(1, 65536),
+          .carry_dscp = *rc::gen::element(OverlayDscp::None, OverlayDscp::Lossless, OverlayDscp::All)};
+}
+
+DcqcnConfig some_dcqcn() {
+  DcqcnConfig dcqcn;
+  dcqcn.enabled = *rc::gen::arbitrary<bool>();
+  dcqcn.rp = *rc::gen::arbitrary<bool>();
+  dcqcn.cnp_per = *rc::gen::element(CnpPer::Qp, CnpPer::Ip, CnpPer::Port);
+  dcqcn.min_time_between_cnps_us = *rc::gen::inRange<unsigned>(0, 1'000'001);
+  dcqcn.dce_tcp_g = 1U << *rc::gen::inRange<unsigned>(0, 10);
+  dcqcn.rpg_byte_reset = *rc::gen::inRange<std::uint32_t>(0, 1'000'000'001);
+  dcqcn.rpg_min_rate_bps = *rc::gen::inRange<std::uint64_t>(1'000'000, 1'000'000'000);
+  return dcqcn;
+BgpConfig some_bgp() {
+  BgpConfig bgp;
+  bgp.asn = *rc::gen::inRange<std::uint32_t>(1, UINT32_MAX);
+  bgp.router_id = "10.0.0.1";
+  bgp.on = *rc::gen::arbitrary<bool>();
+  bgp.cluster_id = *rc::gen::element<std::string>("", "10.0.0.2");
+  bgp.hold_s = *rc::gen::element(0U, 3U, 90U, 65535U);
+  bgp.restart_s = *rc::gen::inRange(0U, 4096U);
+  bgp.local_pref = *rc::gen::arbitrary<std::uint32_t>();
+  return bgp;
+}
+
+std::vector<BgpNeighborConfig> some_bgp_neighbors() {
+  std::vector<BgpNeighborConfig> out;
+  for (const char* address : {"10.0.0.0/24", "10.0.0.7", "fd00::1"}) {
+    if (*rc::gen::arbitrary<bool>()) continue;
+    BgpNeighborConfig n{.address = address};
+    n.asn = *rc::gen::element(0U, 1U, UINT32_MAX);
+    n.client = *rc::gen::arbitrary<bool>();
+    n.password = *rc::gen::element<std::string>("", "a \"quoted\" \\ secret");
+    n.source = *rc::gen::element<std::string>("", "10.0.0.9");
+    n.ttl_security = *rc::gen::inRange(0U, 255U);
+    out.push_back(std::move(n));
+  }
+  return out;
+}
+
 Config some_config() {
   Config config;
   config.instance = word("abcxyz019_-", 1, 32);
@@ -311,8 +357,12 @@ Config some_config() {
   config.api.mode = *rc::gen::inRange<unsigned>(0, 01000);
   config.role = *rc::gen::element(SystemRole::Switch, SystemRole::Host);
   config.lldp = some_lldp();
+  config.ecn_overlay = some_ecn_overlay();
+  config.dcqcn = some_dcqcn();
   config.inof_host = some_inof_host();
   config.roce = some_roce();
+  config.bgp = some_bgp();
+  config.bgp_neighbors = some_bgp_neighbors();
   config.inof = some_inof();
   allow_some(config.inof.whitelist);
   std::set<std::string> names;
