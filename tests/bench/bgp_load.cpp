@@ -5,6 +5,8 @@
 // ROUTER listens on port 179 and takes clients of AS 65001 at 10.99.1.1, 10.99.1.2, ... that must be
 // addresses of this namespace.
 #include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -54,11 +56,10 @@ class Load {
 
   // Seconds from the first byte until every client has `routes`.
   double bulk(std::size_t first, std::size_t count, bool announce) {
-    Bytes stream = messages(first, count, announce);
+    const Bytes stream = messages(first, count, announce);
     const std::size_t target = announce ? first + count : first;
     const auto start = Clock::now();
-    clients_[0].out = std::move(stream);
-    clients_[0].sent = 0;
+    queue(clients_[0], stream);
     wait(
         [&] {
           return std::all_of(clients_.begin() + 1, clients_.end(),
@@ -75,8 +76,7 @@ class Load {
     for (std::size_t i = 0; i < count; ++i) {
       next += std::chrono::microseconds(1'000'000 / rate);
       std::this_thread::sleep_until(next);
-      clients_[0].out = messages(first + i, 1, true);
-      clients_[0].sent = 0;
+      queue(clients_[0], messages(first + i, 1, true));
       const auto start = Clock::now();
       wait(
           [&] {
@@ -106,6 +106,8 @@ class Load {
     if (inet_pton(AF_INET, router_, &far.sin_addr) != 1) fail("no address: " + std::string(router_));
     if (bind(c.fd, reinterpret_cast<sockaddr*>(&own), sizeof own) != 0) fail("cannot use 10.99.1.x");
     if (connect(c.fd, reinterpret_cast<sockaddr*>(&far), sizeof far) != 0) fail("cannot connect");
+    const int at_once = 1;
+    setsockopt(c.fd, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
     Open hello{.asn = 65001, .hold_s = 180, .router_id = ntohl(own.sin_addr.s_addr)};
     hello.families.add(Family::Inof);
     hello.extended_message = false;
@@ -149,6 +151,13 @@ class Load {
     }
   }
 
+  // Behind what is not out yet.
+  static void queue(Client& c, const Bytes& bytes) {
+    c.out.erase(c.out.begin(), c.out.begin() + static_cast<std::ptrdiff_t>(c.sent));
+    c.sent = 0;
+    c.out.insert(c.out.end(), bytes.begin(), bytes.end());
+  }
+
   static void write_some(Client& c) {
     const ssize_t n = ::send(c.fd, c.out.data() + c.sent, c.out.size() - c.sent, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n > 0) c.sent += static_cast<std::size_t>(n);
@@ -171,10 +180,9 @@ class Load {
     if (message.type == MessageType::Notification)
       fail("NOTIFICATION: " + to_string(*decode_notification(message.body)));
     if (message.type == MessageType::Open) {
-      const Bytes keepalive = encode_keepalive();
-      c.out.insert(c.out.end(), keepalive.begin(), keepalive.end());
-      c.up = true;
+      queue(c, encode_keepalive());
     }
+    if (message.type == MessageType::Keepalive) c.up = true;
     if (message.type != MessageType::Update) return;
     const auto update = decode_update(message.body, context_);
     if (!update) fail("a bad UPDATE");

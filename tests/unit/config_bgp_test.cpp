@@ -19,7 +19,7 @@ local_pref = 200
 [[bgp_neighbor]]
 address = "10.0.0.2"
 client = true
-password = "secret"
+password = "hunter1"
 
 [[bgp_neighbor]]
 address = "10.0.0.0/24"
@@ -74,13 +74,13 @@ TEST(ConfigBgp, ChangesDoNotShowPasswords) {
   auto from = parse_config(kGood, "f");
   auto to = parse_config(kGood, "f");
   ASSERT_TRUE(from && to);
-  to->bgp_neighbors[0].password = "other";
+  to->bgp_neighbors[0].password = "hunter2";
   std::ranges::reverse(to->bgp_neighbors);
   const auto changes = diff_config(*from, *to);
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_EQ(changes[0].path, "bgp_neighbor.10.0.0.2.password");
-  EXPECT_EQ(changes[0].from.find("secret"), std::string::npos);
-  EXPECT_EQ(changes[0].to.find("other"), std::string::npos);
+  EXPECT_EQ(changes[0].from.find("hunter1"), std::string::npos);
+  EXPECT_EQ(changes[0].to.find("hunter2"), std::string::npos);
 }
 
 }  // namespace
