@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// toml++ as one translation unit uses it: header-only, since the packaged library lacks the variant without
+// toml++, compiled once (config_parse.cpp), since the packaged library lacks the variant without
 // exceptions. Versions 3.3 (Debian 12, *.h) and 3.4 (Debian 13, *.hpp).
 #pragma once
 
-#define TOML_HEADER_ONLY 1
+#define TOML_HEADER_ONLY 0
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_MAX_NESTED_VALUES 16

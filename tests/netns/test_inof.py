@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from test_pfc import LONGEST, QUEUES, RATE, TC, data, pfc
+from test_pfc_watchdog import QUICK
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
@@ -22,9 +24,10 @@ OFF = {"keep_changes": False}
 class Net:
     """Hosts of a star, their daemon with iNOF on, and what they were told."""
 
-    def __init__(self, star, hosts=3, dialect="odcc", family=4, inof=None, roles=None):
+    def __init__(self, star, hosts=3, dialect="odcc", family=4, inof=None, roles=None, **daemon):
         self.star, self.family = star(hosts), family
-        self.daemon = self.star.daemon(tables={"lldp": {"enabled": True}, "inof": {"on": True, **OFF, **(inof or {})}})
+        self.daemon = self.star.daemon(tables={"lldp": {"enabled": True}, "inof": {"on": True, **OFF, **(inof or {})}},
+                                       **daemon)
         dialects = [frames.DIALECTS[d] for d in ([dialect] * hosts if isinstance(dialect, str) else dialect)]
         self.crowd = Crowd([InofHost(h, self.star.ns[h], "eth0", self.star.mac(h), self.address(h), dialects[i],
                                      (roles or {}).get(h, frames.SERVER)) for i, h in enumerate(self.star.hosts)])
@@ -395,3 +398,18 @@ def test_inof_needs_lldp(tools, tmp_path):
     config.write_text("[inof]\non = true\n[[port]]\nname = \"p\"\n")
     done = subprocess.run([tools.path("losslessctl"), "config", "check", config], text=True, capture_output=True, check=False)
     assert done.returncode == 1 and f"{config}:1:1: inof.on" in done.stderr + done.stdout
+
+
+def test_hosts_behind_a_deadlocked_port_have_left(net, wire):
+    """The watchdog finds a queue that is held stopped; the storage behind it can't be reached until that ends."""
+    n = net(2, queues=QUEUES, port={"rate": RATE, "watchdog": QUICK})
+    n.join()
+    n["h1"].announce()
+    storm, sender = wire(n.star.ns["h2"], "eth0"), wire(n.star.ns["h1"], "eth0")
+    storm.send(pfc({TC: LONGEST}))
+    sender.send(*[data(n.star, TC) for _ in range(10)])
+    a2 = n.address("h2")
+    assert n.told("h1", 1) == [(a2, "offline", "pfc-deadlock")]
+    assert n.state("h2") == "deadlock"
+    storm.send(pfc({TC: 0}))
+    assert n.told("h1", 1) == [(a2, "online", "normal")]

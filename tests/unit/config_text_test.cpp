@@ -248,6 +248,43 @@ InofHostConfig some_inof_host() {
   return host;
 }
 
+std::vector<AddressRange> some_hosts() {
+  std::set<AddressRange> hosts;
+  const auto count = *rc::gen::inRange<std::size_t>(0, 4);
+  while (hosts.size() < count) {
+    const std::string octet = std::to_string(*rc::gen::inRange(1, 200));
+    const std::string text = *rc::gen::element("10.0.0." + octet, "10." + octet + ".0.0/16", "fd00::" + octet,
+                                               "fd00:" + octet + "::/32", "10.1.1." + octet + "-10.1.1.230");
+    hosts.insert(*parse_range(text));
+  }
+  return {hosts.begin(), hosts.end()};
+}
+
+InofConfig some_inof() {
+  InofConfig inof;
+  inof.dialects = *rc::gen::element(InofDialects::Both, InofDialects::Odcc, InofDialects::ChinaMobile);
+  inof.age_s = *rc::gen::inRange<unsigned>(3, 3601);
+  inof.default_zone = *rc::gen::arbitrary<bool>();
+  inof.hard_zoning = *rc::gen::arbitrary<bool>();
+  inof.block_initiators = *rc::gen::arbitrary<bool>();
+  inof.keep_changes = *rc::gen::arbitrary<bool>();
+  inof.whitelist.on = *rc::gen::arbitrary<bool>();
+  std::set<std::string> names;
+  const auto zones = *rc::gen::inRange<std::size_t>(0, 4);
+  while (names.size() < zones) names.insert(word("abcAB019_-.", 1, 31));
+  for (const std::string& name : names) inof.zones.push_back({name, some_hosts()});
+  return inof;
+}
+
+// The white list names ports that need not be managed.
+void allow_some(InofWhitelistConfig& list) {
+  const auto count = *rc::gen::inRange<std::size_t>(0, 3);
+  for (std::size_t i = 0; i < count; ++i) {
+    list.exceptions.push_back(word("abcde019", 3, 15));
+    list.allow.push_back({word("abcde019", 3, 15), some_hosts()});
+  }
+}
+
 Config some_config() {
   Config config;
   config.instance = word("abcxyz019_-", 1, 32);
@@ -258,6 +295,8 @@ Config some_config() {
   config.role = *rc::gen::element(SystemRole::Switch, SystemRole::Host);
   config.lldp = some_lldp();
   config.inof_host = some_inof_host();
+  config.inof = some_inof();
+  allow_some(config.inof.whitelist);
   std::set<std::string> names;
   const auto ports = *rc::gen::inRange<std::size_t>(1, 5);
   while (names.size() < ports) names.insert(word("abcde019.-_@\"\\", 3, 15));
