@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/daemon.h"
 
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "daemon/api/server_io.h"
 #include "daemon/core/clock.h"
@@ -32,10 +34,10 @@ constexpr auto kHooksEvery = std::chrono::seconds(1);
 
 class Daemon {
  public:
-  Daemon(Config config, std::string config_file)
-      : wanted_(std::move(config)), config_file_(std::move(config_file)) {}
+  Daemon(std::string instance, std::string config_file)
+      : instance_(std::move(instance)), config_file_(std::move(config_file)) {}
 
-  Status start();
+  Status start(const Config& config);
   // After a start that failed: what was not there before goes again.
   void undo_start();
   void run();
@@ -55,7 +57,7 @@ class Daemon {
   void stop();
 
   steady_clock::time_point started_ = steady_clock::now();
-  Config wanted_;
+  std::string instance_;
   std::string config_file_;
   asio::io_context loop_{1};
   std::unique_ptr<InstanceLock> lock_;
@@ -80,7 +82,7 @@ class Daemon {
 };
 
 Status Daemon::open_datapath() {
-  auto datapath = Datapath::open(wanted_.instance, LL_VERSION);
+  auto datapath = Datapath::open(instance_, LL_VERSION);
   if (!datapath) {
     // The kernel's own words about a program it cannot run are of little use to a person.
     const Status kernel = require_kernel();
@@ -101,8 +103,8 @@ Status Daemon::open_events() {
   return {};
 }
 
-Status Daemon::start() {
-  auto lock = InstanceLock::take(wanted_.instance);
+Status Daemon::start(const Config& config) {
+  auto lock = InstanceLock::take(instance_);
   if (!lock) return std::unexpected(lock.error());
   lock_ = std::make_unique<InstanceLock>(std::move(*lock));
   auto netlink = net::Netlink::open();
@@ -113,13 +115,13 @@ Status Daemon::start() {
   if (auto ok = open_events(); !ok) return ok;
 
   const bool adopted = datapath_->origin() == Datapath::Origin::Adopted;
-  auto pfc = pfc::PfcService::start(datapath_->maps(), *netlink_, run_dir(wanted_.instance) + "/escape");
+  auto pfc = pfc::PfcService::start(datapath_->maps(), *netlink_, run_dir(instance_) + "/escape");
   if (!pfc) return std::unexpected(pfc.error());
   pfc_ = std::move(*pfc);
   ports_ = std::make_unique<port::PortService>(*netlink_, *datapath_, *pfc_);
   lldp_ = std::make_unique<lldp::LldpService>(loop_, *netlink_);
   inof_host_ = std::make_unique<inof::HostService>(loop_, *netlink_);
-  inof_switch_ = std::make_unique<inof::SwitchService>(loop_, *ports_, lldp_->agent(), wanted_.instance);
+  inof_switch_ = std::make_unique<inof::SwitchService>(loop_, *ports_, lldp_->agent(), instance_);
   pfc_->on_deadlock(
       [this](const std::string& port, unsigned tc, bool on) { inof_switch_->pfc_deadlock(port, tc, on); });
   context_ = std::make_unique<api::Context>(api::Context{.ports = *ports_,
@@ -136,13 +138,13 @@ Status Daemon::start() {
                                                                stop();
                                                              }});
   auto server =
-      api::Server::listen(wanted_.api, loop_, *context_,
+      api::Server::listen(config.api, loop_, *context_,
                           {lldp::make_api(loop_, *lldp_, *ports_), inof::make_host_api(loop_, *inof_host_),
                            inof::make_switch_api(loop_, *inof_switch_, *ports_)});
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
-  inof_switch_->start(wanted_.inof);
-  if (auto ok = ports_->configure(wanted_); !ok) return ok;
+  inof_switch_->start(config.inof);
+  if (auto ok = ports_->configure(config); !ok) return ok;
   if (auto ok = pfc_->open_unknown_gates(); !ok) return ok;
   if (auto ok = ports_->finish_start(); !ok) return ok;
   tell_protocols();
@@ -163,10 +165,10 @@ void Daemon::run() {
   heal_counters();
   look_for_hook_flows();
   watch_for_deadlocks();
+  malloc_trim(0);  // reading a large configuration leaves a lot behind
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - started_);
-  spdlog::info("losslessd {} ready in {} ms: instance {}, {} ports, {}", LL_VERSION, took.count(),
-               wanted_.instance, ports_->ports().size(),
-               context_->adopted ? "datapath adopted" : "datapath loaded");
+  spdlog::info("losslessd {} ready in {} ms: instance {}, {} ports, {}", LL_VERSION, took.count(), instance_,
+               ports_->ports().size(), context_->adopted ? "datapath adopted" : "datapath loaded");
   sd_notify(0, "READY=1");
   loop_.run();
   if (stopper_.joinable()) stopper_.join();
@@ -273,12 +275,13 @@ void Daemon::stop() {
 
 }  // namespace
 
-Status run_daemon(const Config& config, const std::string& config_file) {
-  Daemon daemon(config, config_file);
-  if (auto started = daemon.start(); !started) {
+Status run_daemon(Config config, const std::string& config_file) {
+  Daemon daemon(config.instance, config_file);
+  if (auto started = daemon.start(config); !started) {
     daemon.undo_start();
     return started;
   }
+  config = {};  // the services have what they need, and it may be large
   daemon.run();
   return {};
 }

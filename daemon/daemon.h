@@ -11,6 +11,6 @@ namespace lossless {
 
 // Runs the daemon on `config`, which was read from `config_file`. Returns when it was told to end
 // (SIGTERM, SIGINT, detach of everything), or with the reason why it could not start.
-Status run_daemon(const Config& config, const std::string& config_file);
+Status run_daemon(Config config, const std::string& config_file);
 
 }  // namespace lossless

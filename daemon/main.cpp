@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "daemon/daemon.h"
 #include "daemon/guard_io.h"
@@ -72,7 +73,7 @@ int main(int argc, char** argv) {
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ %v");
   spdlog::set_level(spdlog::level::from_str(options.log_level));
 
-  const auto config = lossless::load_config(options.config_file);
+  auto config = lossless::load_config(options.config_file);
   if (!config) {
     for (const auto& error : config.error()) std::fprintf(stderr, "%s\n", error.text().c_str());
     return kCannotRun;
@@ -93,6 +94,7 @@ int main(int argc, char** argv) {
   // start.
   const auto guard = lossless::start_guard(config->instance);
   if (!guard) spdlog::warn("{}; goes on without", guard.error());
-  if (auto ran = lossless::run_daemon(*config, options.config_file); !ran) return refuse(ran.error());
+  if (auto ran = lossless::run_daemon(std::move(*config), options.config_file); !ran)
+    return refuse(ran.error());
   return kOk;
 }

@@ -41,9 +41,19 @@ bool append(OutFrame& frame, std::size_t& room, Notify&& notify) {
 
 void Notifier::drop_all(Subscriber& s) {
   for (Sent& sent : s.sent) finish(s, sent);
-  s.sent.clear();
+  forget_done(s);
   s.pending.clear();
   s.walk.reset();
+}
+
+void Notifier::forget_done(Subscriber& s) {
+  const auto kept =
+      std::ranges::find_if(s.sent, [](const Sent& sent) { return sent.fate != Sent::Fate::Done; });
+  if (kept == s.sent.end()) {
+    s.sent = {};
+  } else {
+    s.sent.erase(s.sent.begin(), kept);
+  }
 }
 
 void Notifier::finish(Subscriber&, Sent& sent) {
@@ -134,7 +144,7 @@ std::optional<BadAck> Notifier::ack(SubscriberId id, PortId port, const Ack& ack
   finish(s, sent);
   ++s.stats.acked;
   ++total_.acked;
-  while (!s.sent.empty() && s.sent.front().fate == Sent::Fate::Done) s.sent.pop_front();
+  forget_done(s);
   // The window may have been full.
   if (s.walk || !s.pending.empty()) take_turn(id, s);
   return std::nullopt;
@@ -163,7 +173,7 @@ void Notifier::collect_due(Micros now) {
       ++s.stats.expired;
       ++total_.expired;
     }
-    while (!s.sent.empty() && s.sent.front().fate == Sent::Fate::Done) s.sent.pop_front();
+    forget_done(s);
     if (s.active) take_turn(due.id, s);
   }
 }

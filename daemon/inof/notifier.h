@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -124,8 +125,9 @@ class Notifier {
     bool active = false;
     bool waiting = false;  // has its turn in its port's queue
     std::uint32_t next_sequence = 1;
-    std::deque<Fact> pending;
-    std::deque<Sent> sent;  // by sequence number, without gaps; acknowledged ones in front are gone
+    // Of thousands of subscribers most have nothing under way, so these hold no memory while they are empty.
+    std::list<Fact> pending;
+    std::vector<Sent> sent;  // by sequence number, without gaps; acknowledged ones in front are gone
     std::optional<Cursor> walk;
     bool walk_all = false;
     Micros due{};  // earliest of `sent`, as it stands in the heap
@@ -143,6 +145,7 @@ class Notifier {
   };
 
   void drop_all(Subscriber& s);
+  static void forget_done(Subscriber& s);
   void take_turn(SubscriberId id, Subscriber& s);
   void collect_due(Micros now);
   void schedule(SubscriberId id, Subscriber& s);

@@ -23,7 +23,7 @@ def test_client_against_driver_and_iproute2(tools):
         dcbsim.run("ip", "link", "add", "name", kind, "type", "veth", "peer", "name", f"{kind}-peer")
         if kind != "plain":
             dcbsim.Port(None, kind, kind)
-    done = subprocess.run([tools.build / "tests" / "vm" / "programs" / "dcb_driver_test", "--gtest_brief=1"], check=False)
+    done = subprocess.run([tools.build / "tests" / "vm" / "dcb_driver_test", "--gtest_brief=1"], check=False)
     for kind in ("full", "cee", "pfc", "firmware", "plain"):
         dcbsim.run("ip", "link", "delete", kind)
     assert done.returncode == 0

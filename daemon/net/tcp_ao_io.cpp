@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/net/tcp_ao_io.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "loader/fd.h"
+
+namespace lossless::net {
+namespace {
+
+// Debian 12's headers are older than these (linux/tcp.h of 6.7).
+constexpr int kAddKey = 38;
+constexpr int kDeleteKey = 39;
+constexpr int kInfo = 40;
+
+struct alignas(8) AddKey {
+  sockaddr_storage address;
+  char algorithm[64];
+  std::int32_t ifindex;
+  std::uint32_t set_current : 1, set_wanted : 1, reserved : 30;
+  std::uint16_t reserved2;
+  std::uint8_t prefix_length, send_id, receive_id, mac_length, flags, key_length;
+  std::uint8_t key[kMaxSecret];
+};
+static_assert(sizeof(AddKey) == 288);
+
+struct alignas(8) DeleteKey {
+  sockaddr_storage address;
+  std::int32_t ifindex;
+  std::uint32_t set_current : 1, set_wanted : 1, asynchronous : 1, reserved : 29;
+  std::uint16_t reserved2;
+  std::uint8_t prefix_length, send_id, receive_id, current_id, wanted_id, flags;
+};
+static_assert(sizeof(DeleteKey) == 144);
+
+struct alignas(8) Info {
+  std::uint32_t set_current : 1, set_wanted : 1, required : 1, set_counters : 1, accept_icmps : 1,
+      reserved : 27;
+  std::uint16_t reserved2;
+  std::uint8_t current_id, wanted_id;
+  std::uint64_t good, bad, no_key, unsigned_, dropped_icmp;
+};
+static_assert(sizeof(Info) == 48);
+
+sockaddr_storage socket_address(const IpAddress& ip) {
+  sockaddr_storage out{};
+  if (ip.v6) {
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(out);
+    v6.sin6_family = AF_INET6;
+    std::memcpy(&v6.sin6_addr, ip.bytes.data(), ip.size());
+  } else {
+    auto& v4 = reinterpret_cast<sockaddr_in&>(out);
+    v4.sin_family = AF_INET;
+    std::memcpy(&v4.sin_addr, ip.bytes.data(), ip.size());
+  }
+  return out;
+}
+
+const char* kernel_name(KeyAlgorithm algorithm) {
+  switch (algorithm) {
+    case KeyAlgorithm::HmacSha1:
+      return "hmac(sha1)";
+    case KeyAlgorithm::AesCmac:
+      return "cmac(aes128)";
+    case KeyAlgorithm::HmacSha256:
+      return "hmac(sha256)";
+  }
+  return "";
+}
+
+std::uint8_t mac_length(KeyAlgorithm algorithm) { return algorithm == KeyAlgorithm::HmacSha256 ? 16 : 12; }
+
+template <class Option>
+Status set_option(int fd, int name, const Option& option, const std::string& what) {
+  if (setsockopt(fd, IPPROTO_TCP, name, &option, sizeof option) == 0) return {};
+  if (errno == ENOPROTOOPT)
+    return fail(what + ": this kernel has no TCP-AO (6.7 or later with CONFIG_TCP_AO)");
+  return fail_errno(what, errno);
+}
+
+std::string key_text(const char* verb, const TcpKey& key, const IpAddress& peer) {
+  return std::string("cannot ") + verb + " TCP-AO key " + std::to_string(key.send_id) + " for " +
+         to_string(peer);
+}
+
+}  // namespace
+
+bool has_tcp_ao() {
+  const Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const char nothing = 0;
+  return setsockopt(fd.get(), IPPROTO_TCP, kAddKey, &nothing, sizeof nothing) != 0 && errno != ENOPROTOOPT;
+}
+
+Result<TcpAoState> tcp_ao_state(int fd) {
+  Info info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(fd, IPPROTO_TCP, kInfo, &info, &size))
+    return fail_errno("cannot read the state of TCP-AO", errno);
+  return TcpAoState{.current_id = info.current_id,
+                    .wanted_id = info.wanted_id,
+                    .good = info.good,
+                    .bad = info.bad,
+                    .no_key = info.no_key,
+                    .unsigned_ = info.unsigned_};
+}
+
+Status TcpAoKeys::add(int fd, const TcpKey& key) const {
+  AddKey option{};
+  option.address = socket_address(peer_);
+  std::strncpy(option.algorithm, kernel_name(key.algorithm), sizeof option.algorithm - 1);
+  option.prefix_length = static_cast<std::uint8_t>(prefix_length_);
+  option.send_id = key.send_id;
+  option.receive_id = key.receive_id;
+  option.mac_length = mac_length(key.algorithm);
+  option.key_length = static_cast<std::uint8_t>(key.secret.size());
+  std::memcpy(option.key, key.secret.data(), key.secret.size());
+  return set_option(fd, kAddKey, option, key_text("add", key, peer_));
+}
+
+Status TcpAoKeys::remove(int fd, const TcpKey& key, bool listening) const {
+  DeleteKey option{};
+  option.address = socket_address(peer_);
+  option.asynchronous = listening;
+  option.prefix_length = static_cast<std::uint8_t>(prefix_length_);
+  option.send_id = key.send_id;
+  option.receive_id = key.receive_id;
+  return set_option(fd, kDeleteKey, option, key_text("remove", key, peer_));
+}
+
+Status TcpAoKeys::use(int fd, const TcpKey& key) {
+  Info info{};
+  info.set_current = info.set_wanted = 1;
+  info.required = 1;
+  info.accept_icmps = 0;
+  info.current_id = key.send_id;
+  info.wanted_id = key.receive_id;
+  return set_option(fd, kInfo, info, "cannot send with TCP-AO key " + std::to_string(key.send_id));
+}
+
+Status TcpAoKeys::apply(int fd, const KeyChain& chain, std::int64_t now, bool listening) {
+  const TcpKey* sending = sending_key(chain, now);
+  if (!sending) return fail("no TCP-AO key may be sent with now");
+  std::map<std::uint8_t, TcpKey> wanted;
+  for (const TcpKey& key : chain)
+    if (accepts(chain, key, now)) wanted.emplace(key.send_id, key);
+  for (const auto& [id, key] : wanted) {
+    const auto old = installed_.find(id);
+    if (old != installed_.end() && old->second == key) continue;
+    if (old != installed_.end())
+      if (auto ok = remove(fd, old->second, listening); !ok) return ok;
+    if (auto ok = add(fd, key); !ok) return ok;
+    installed_.insert_or_assign(id, key);
+  }
+  if (!listening)
+    if (auto ok = use(fd, *sending); !ok) return ok;
+  for (auto it = installed_.begin(); it != installed_.end();) {
+    if (wanted.contains(it->first)) {
+      ++it;
+      continue;
+    }
+    if (auto ok = remove(fd, it->second, listening); !ok) return ok;
+    it = installed_.erase(it);
+  }
+  return {};
+}
+
+}  // namespace lossless::net
