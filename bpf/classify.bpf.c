@@ -11,6 +11,7 @@
 #include "pause.h"
 #include "zone.h"
 #include "lldp.h"
+#include "application.h"
 #include "stages/classify.h"
 
 static __always_inline void remark(struct __sk_buff *skb, const struct ll_port *port,
@@ -45,7 +46,7 @@ int ll_classify_ingress(struct __sk_buff *skb)
 	ll_parse_skb(skb, &h);
 	if (LL_UNLIKELY(port->guard) && h.ip && ll_zone_guard(skb, port->slot, port->guard, h.l3_off, h.ip))
 		return LL_TCX_DROP;
-	c = ll_classify(port, &h);
+	c = ll_classify_packet(skb, port, &h);
 	skb->priority = LL_PRIORITY(c.tc);
 	skb->tc_index = LL_TC_INDEX(c.tc);
 

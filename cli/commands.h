@@ -8,6 +8,7 @@
 
 #include "cli/context.h"
 #include "cli/table.h"
+#include "dcb.grpc.pb.h"
 #include "inof.grpc.pb.h"
 #include "inof_host.grpc.pb.h"
 #include "lldp.grpc.pb.h"
@@ -26,6 +27,8 @@ void add_show_inof(CLI::App& show, Action& action);
 void add_zone(CLI::App& root, Action& action);
 void add_zone_switches(CLI::App& root, Action& action);  // default-zone, hard-zoning
 void add_show_inof_host(CLI::App& show, Action& action);
+void add_show_dcb(CLI::App& show, Action& action);  // dcb, ets, application
+void add_show_ecmp(CLI::App& show, Action& action);
 void add_show_lldp(CLI::App& show, Action& action);
 void add_show_priority_map(CLI::App& show, Action& action);
 void add_show_system(CLI::App& show, Action& action);  // capabilities, version
@@ -56,6 +59,10 @@ std::string inof_zones_text(const v1::ListInofZonesReply& reply, const Style& st
 std::string inof_status_text(const v1::GetInofStatusReply& reply, const Style& style);
 std::string inof_statistics_text(const v1::GetInofStatisticsReply& reply, const Style& style);
 std::string inof_whitelist_text(const v1::GetInofWhitelistReply& reply, const Style& style);
+std::string dcb_text(const v1::ListDcbReply& reply, const Style& style);
+std::string ets_text(const v1::ListEtsReply& reply, const Style& style);
+std::string applications_text(const v1::ListApplicationsReply& reply, const Style& style);
+std::string ecmp_text(const v1::GetEcmpReply& reply, const Style& style);
 std::string lldp_neighbors_text(const v1::ListLldpNeighborsReply& reply, const Style& style);
 std::string lldp_local_text(const v1::ListLldpLocalReply& reply, const Style& style);
 std::string lldp_statistics_text(const v1::ListLldpStatisticsReply& reply, const Style& style);

@@ -42,6 +42,7 @@ struct Maps {
   Map<ll_zone_key, ll_zone_bits> zone_bits;
   Map<ll_allow_key, std::uint32_t> zone_allow;
   CounterMap<ll_zone_stats> zone_stats;
+  Map<std::uint32_t, std::uint32_t> apps;
   Map<std::uint32_t, ll_hook> hooks;
   CounterMap<ll_hook_stats> hook_stats;
   Map<ll_hook_key, ll_hook_flow> hook_flows;

@@ -39,6 +39,12 @@ std::span<const Key<LldpConfig>> keys();
 template <>
 std::span<const Key<InofHostConfig>> keys();
 template <>
+std::span<const Key<DcbConfig>> keys();
+template <>
+std::span<const Key<EcmpConfig>> keys();
+template <>
+std::span<const Key<Application>> keys();
+template <>
 std::span<const Key<PortConfig>> keys();
 template <>
 std::span<const Key<QueueConfig>> keys();
@@ -101,12 +107,14 @@ void for_sections(Visit visit) {
   visit(std::string_view("buffer"), &Config::buffer);
   visit(std::string_view("lldp"), &Config::lldp);
   visit(std::string_view("inof_host"), &Config::inof_host);
+  visit(std::string_view("dcb"), &Config::dcb);
+  visit(std::string_view("ecmp"), &Config::ecmp);
 }
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 12> kTopTables{"api",  "buffer",     "lldp",      "inof_host",
-                                                             "maps", "queue",      "watchdog",  "pfc_alarm",
-                                                             "port", "port_group", "hook_flow", "inof"};
+inline constexpr std::array<std::string_view, 15> kTopTables{
+    "api",      "buffer",    "lldp", "inof_host",  "dcb",       "ecmp", "maps",       "queue",
+    "watchdog", "pfc_alarm", "port", "port_group", "hook_flow", "inof", "application"};
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
@@ -133,6 +141,8 @@ std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const B
 std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);
 std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
 std::optional<ThresholdFault> find_fault(const InofHostConfig& host);
+// Weights in percent that do not add to 100, as the rest of a sentence that begins with the port's key.
+std::optional<std::string> find_weights_fault(const PortConfig& port);
 
 // A fault in port groups or hook rules that shows only beside the rest of the configuration.
 struct HookFault {

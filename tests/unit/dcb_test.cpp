@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "daemon/net/dcb_plan.h"
+#include "daemon/net/ethtool_io.h"
 
 namespace {
 
@@ -197,6 +198,22 @@ TEST(Dcb, NamesWhatADriverDropped) {
   EXPECT_EQ(differences(after, wanted), (std::vector<DcbFault>{{DcbPart::Pfc, "is 3 instead of 3,5"}}));
   EXPECT_FALSE(same_parts(now, wanted).ets);
   EXPECT_TRUE(same_parts(now, wanted).pfc);
+}
+
+TEST(Dcb, CountersOfDriversByTheirNames) {
+  const PfcCounters mlx5 = find_pfc_counters({{"rx_prio3_pause", 7},
+                                              {"tx_prio3_pause", 8},
+                                              {"rx_prio3_pause_duration", 90},
+                                              {"rx_prio3_bytes", 1},
+                                              {"rx_0_1", 5}});
+  EXPECT_TRUE(mlx5.frames && mlx5.durations);
+  EXPECT_EQ(mlx5.rx[3], 7U);
+  EXPECT_EQ(mlx5.tx[3], 8U);
+  EXPECT_EQ(mlx5.rx_duration_us[3], 90U);
+  const PfcCounters ice = find_pfc_counters({{"rx_priority_5_xoff.nic", 2}, {"rx_priority_5_xon.nic", 2}});
+  EXPECT_TRUE(ice.frames && !ice.durations);
+  EXPECT_EQ(ice.rx[5], 2U);
+  EXPECT_FALSE(find_pfc_counters({{"rx_prio9_pause", 1}, {"rx_pause", 1}}).frames);
 }
 
 TEST(Dcb, ShortAttributesAreLeftOut) {
