@@ -40,6 +40,8 @@ void add_show(CLI::App& root, Action& action) {
   add_show_ports(*show, action);
   add_show_queues(*show, action);
   add_show_ecn(*show, action);
+  add_show_ecn_overlay(*show, action);
+  add_show_dcqcn(*show, action);
   add_show_pfc(*show, action);
   add_show_pfc_watchdog(*show, action);
   add_show_buffer(*show, action);
@@ -49,6 +51,9 @@ void add_show(CLI::App& root, Action& action) {
   add_show_lldp(*show, action);
   add_show_dcb(*show, action);
   add_show_ecmp(*show, action);
+  add_show_bfd(*show, action);
+  add_show_flows(*show, action);
+  add_show_ipcc(*show, action);
   add_show_priority_map(*show, action);
   add_show_system(*show, action);
 }

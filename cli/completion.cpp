@@ -45,6 +45,7 @@ std::vector<Candidate> option_values(const std::string& option, const Names& nam
   if (option == "color") return plain({"auto", "always", "never"});
   if (option == "instance") return plain(names.instances());
   if (option == "netns") return plain(names.netns());
+  if (option == "sort") return plain({"bytes", "packets", "ce", "cnp", "rate"});
   if (option == "socket") return {{std::string(kFiles), ""}};
   return {};
 }
@@ -93,6 +94,7 @@ std::vector<Candidate> arguments(const Walk& at, const std::string& current, con
   if (name == "ZONE" && at.command->get_parent()->get_name() == "inof") return plain({"inconsistent"});
   if (name == "INCONSISTENT") return plain({"inconsistent"});
   if (name == "SWITCH") return plain({"on", "off"});
+  if (name == "VIEW" && at.command->get_name() == "bfd") return plain({"peers", "counters"});
   if (name == "VIEW") return plain({"neighbors", "local", "statistics"});
   if (name == "WHAT") return plain({"addresses", "members", "events", "statistics"});
   if (name == "TC") return plain({"0", "1", "2", "3", "4", "5", "6", "7"});

@@ -137,6 +137,7 @@ void add_clear(CLI::App& root, Action& action) {
       return context.call_and_print(&v1::Lossless::StubInterface::ClearWatermark, request, cleared_text);
     };
   });
+  add_clear_flows(*clear, action);
 }
 
 }  // namespace lossless::cli

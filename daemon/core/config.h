@@ -29,9 +29,13 @@ enum class EcmpHash : std::uint8_t { Keep, L3, L4, Inner };
 enum class AppField : std::uint8_t { EtherType, Tcp, Udp, Port };
 enum class SystemRole : std::uint8_t { Switch, Host };
 enum class LldpMode : std::uint8_t { Off, Tx, Rx, Both };
+// Which DSCPs of tunnelled packets are carried into the outer header.
+enum class OverlayDscp : std::uint8_t { None, Lossless, All };
+enum class CnpPer : std::uint8_t { Qp, Ip, Port };
 enum class InofDialect : std::uint8_t { Odcc, ChinaMobile };
 enum class InofRole : std::uint8_t { Server, Client, Both };  // initiator, target
 enum class InofProtocol : std::uint8_t { Roce, Tcp, Iscsi };
+enum class BfdAuth : std::uint8_t { None, Simple, KeyedMd5, MeticulousMd5, KeyedSha1, MeticulousSha1 };
 enum class InofHook : std::uint8_t { None, Nvme, Program };
 
 // WRED/ECN thresholds of one TC (RFC 3168 marking). kmin < kmax < limit of the queue.
@@ -55,6 +59,17 @@ struct PfcConfig {
   bool operator==(const PfcConfig&) const = default;
 };
 
+// IPCC of one queue: CNPs by its depth and trend (docs/ipcc.md). A 0 means: worked out from the port (see
+// plan_ipcc in daemon/roce/plan.h).
+struct IpccConfig {
+  std::uint32_t low_bytes = 0;   // at or below: no CNPs
+  std::uint32_t high_bytes = 0;  // above: many instead of few, few instead of none
+  std::uint32_t few_bytes = 0;   // that join the queue for each CNP
+  std::uint32_t many_bytes = 0;
+  unsigned interval_us = 50;  // a flow gets no second CNP within this time
+  bool operator==(const IpccConfig&) const = default;
+};
+
 struct QueueConfig {
   Schedule schedule = Schedule::Strict;
   unsigned group = 0;   // WRR group 1 or 2; 0 for strict
@@ -63,7 +78,8 @@ struct QueueConfig {
   bool lossless = false;
   std::optional<EcnConfig> ecn;
   std::optional<PfcConfig> pfc = std::nullopt;  // only of a lossless queue
-  std::uint32_t guaranteed_bytes = 0;           // of each ingress port, beside the shared pool
+  std::optional<IpccConfig> ipcc = std::nullopt;
+  std::uint32_t guaranteed_bytes = 0;  // of each ingress port, beside the shared pool
   unsigned alpha =
       0;  // of a lossy queue: depth at most this share of the free shared pool; 0: the limit alone
   bool operator==(const QueueConfig&) const = default;
@@ -83,6 +99,7 @@ struct PortConfig {
   Trust trust = Trust::Dscp;
   unsigned priority = 0;                // dot1p of packets that carry nothing to trust
   LldpMode lldp = LldpMode::Both;       // while [lldp] is on
+  bool ecn_overlay = true;              // while [ecn_overlay] is on
   Weights weights = Weights::Relative;  // percent: those of each WRR group add to 100
   DcbUse dcb = DcbUse::Auto;
   PriorityMaps maps;
@@ -159,6 +176,76 @@ struct LldpConfig {
   bool operator==(const LldpConfig&) const = default;
 };
 
+// How BFD sessions (RFC 5880) are kept.
+struct BfdSettings {
+  unsigned transmit_ms = 300;  // we would like to send so often
+  unsigned receive_ms = 300;   // we can receive so often
+  unsigned multiplier = 3;     // so many of our packets missing are a failure
+  bool passive = false;        // waits for the neighbour to speak
+  bool demand = false;         // the neighbour need not send while all is well
+  BfdAuth auth = BfdAuth::None;
+  unsigned key_id = 1;
+  std::string key = {};
+  bool operator==(const BfdSettings&) const = default;
+};
+struct BfdProfile : BfdSettings {
+  std::string name;
+  bool operator==(const BfdProfile&) const = default;
+};
+struct BfdPeerConfig {
+  std::string address;
+  std::string local = {};      // our address; empty: the kernel's choice
+  std::string interface = {};  // empty: any
+  bool multihop = false;
+  unsigned min_ttl = 1;      // over several hops
+  std::string profile = {};  // empty: [bfd]
+  bool shutdown = false;     // the session is kept in AdminDown
+  bool operator==(const BfdPeerConfig&) const = default;
+};
+inline constexpr std::size_t kMaxBfdPeers = 1000;
+inline constexpr std::size_t kMaxBfdProfiles = 100;
+// RoCEv2 flows (docs/roce-flows.md) and what IPCC has in common on all ports.
+struct RoceConfig {
+  bool flows = true;
+  unsigned max_flows = 65536;  // rows of the table
+  unsigned age_s = 300;        // a flow that is silent for longer is forgotten
+  unsigned cnp_dscp = 48;      // of CNPs that this switch makes
+  unsigned cnp_tc = 6;         // queue they leave in
+  unsigned cnp_limit = 20000;  // CNPs a second for what waits in one port's queues
+  bool operator==(const RoceConfig&) const = default;
+};
+
+// ECN across VXLAN tunnels that begin and end on this machine; see docs/ecn-overlay.md.
+struct EcnOverlayConfig {
+  bool enabled = false;
+  unsigned port = 4789;  // UDP destination port of VXLAN
+  OverlayDscp carry_dscp = OverlayDscp::Lossless;
+  bool operator==(const EcnOverlayConfig&) const = default;
+};
+
+// DCQCN of a host, in force with SystemRole::Host; the keys have the names that NICs give them. See
+// docs/dcqcn.md.
+struct DcqcnConfig {
+  bool enabled = false;
+  bool np = true;     // notification point: CNPs for what comes in marked
+  bool rp = true;     // reaction point: CNPs that come in slow the QP down
+  bool guard = true;  // RoCEv2 that is malformed or has an unknown opcode is dropped
+  CnpPer cnp_per = CnpPer::Qp;
+  unsigned min_time_between_cnps_us = 50;
+  unsigned cnp_dscp = 48;
+  unsigned cnp_802p_prio = 6;                   // TC that CNPs leave by
+  unsigned rate_reduce_monitor_period_us = 50;  // at most one cut in this time
+  unsigned dce_tcp_rtt_us = 55;                 // alpha decays once in each without a CNP
+  unsigned dce_tcp_g = 4;                       // g in 1/1024, a power of two
+  unsigned rpg_time_reset_us = 300;             // rate increase timer
+  std::uint32_t rpg_byte_reset = 10'000'000;    // rate increase byte counter; 0: none
+  unsigned rpg_threshold = 5;                   // increases before the target rate grows: F
+  std::uint64_t rpg_ai_rate_bps = 40'000'000;
+  std::uint64_t rpg_hai_rate_bps = 200'000'000;
+  std::uint64_t rpg_min_rate_bps = 10'000'000;
+  bool operator==(const DcqcnConfig&) const = default;
+};
+
 // The iNOF host agent; in force with SystemRole::Host.
 struct InofHostConfig {
   InofDialect dialect = InofDialect::Odcc;
@@ -231,13 +318,19 @@ struct Config {
   BufferConfig buffer;
   InofConfig inof;
   LldpConfig lldp;
+  EcnOverlayConfig ecn_overlay;
+  DcqcnConfig dcqcn;
   InofHostConfig inof_host;
   DcbConfig dcb;
   EcmpConfig ecmp;
   std::vector<Application> applications = default_applications();
+  BfdSettings bfd;
+  RoceConfig roce;
   std::vector<PortConfig> ports;
   std::vector<PortGroup> port_groups;
   std::vector<HookRule> hook_rules;
+  std::vector<BfdProfile> bfd_profiles;
+  std::vector<BfdPeerConfig> bfd_peers;
   bool operator==(const Config&) const = default;
 };
 
@@ -285,6 +378,9 @@ std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_b
 // lossless, and whether there is a pool for alpha. Returns the message of the first fault.
 std::optional<std::string> check_pfc(const QueueConfig& queue, const BufferConfig& buffer);
 
+// Checks low < high < xoff and limit, many <= few. Returns the message of the first fault.
+std::optional<std::string> check_ipcc(const QueueConfig& queue);
+
 // One difference between two configurations: a dotted path (port.eth0.queue.3.ecn.kmin,
 // port.eth0.maps.dscp_dot1p.26) and both values as the file would write them ("100KB" with its quotes); an
 // absent side is empty. Ports are matched by name, their order means nothing; a port that one side lacks is
@@ -302,6 +398,8 @@ std::string_view to_string(Schedule s);
 std::string_view to_string(LldpMode m);
 std::string_view to_string(AppField f);
 std::string_view to_string(EcmpHash h);
+std::string_view to_string(OverlayDscp d);
+std::string_view to_string(CnpPer per);
 std::string_view to_string(InofHook h);
 
 }  // namespace lossless

@@ -2,9 +2,12 @@
 #include "daemon/core/config_keys.h"
 
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 
 #include "bpf/abi.h"
+#include "bpf/stages/roce_flow.h"
+#include "daemon/core/address.h"
 #include "daemon/core/units.h"
 
 namespace lossless {
@@ -37,10 +40,14 @@ constexpr std::array<std::string_view, LL_ALPHA_MAX> kAlphas{"1/128", "1/64", "1
 static_assert(LL_ALPHA_MIN == 1 && kAlphas[LL_ALPHA_ONE - 1] == "1");
 constexpr std::array<std::string_view, 2> kRoles{"switch", "host"};
 constexpr std::array<std::string_view, 4> kLldpModes{"off", "tx", "rx", "both"};
+constexpr std::array<std::string_view, 3> kOverlayDscps{"none", "lossless", "all"};
+constexpr std::array<std::string_view, 3> kCnpPers{"qp", "ip", "port"};
 constexpr std::array<std::string_view, 2> kInofDialects{"odcc", "china-mobile"};
 constexpr std::array<std::string_view, 3> kInofRoles{"server", "client", "both"};
 constexpr std::array<std::string_view, 3> kInofProtocols{"roce", "tcp", "iscsi"};
 constexpr std::array<std::string_view, 3> kInofHooks{"none", "nvme", "program"};
+constexpr std::array<std::string_view, 6> kBfdAuths{"none",           "simple",     "keyed-md5",
+                                                    "meticulous-md5", "keyed-sha1", "meticulous-sha1"};
 constexpr std::array<std::string_view, 3> kActions{"drop", "forward", "alert"};
 constexpr std::array<std::string_view, 2> kModes{"auto", "manual"};
 
@@ -54,6 +61,7 @@ constexpr std::size_t kMaxUser = 32;
 constexpr std::size_t kMaxSocket = 107;      // sun_path of sockaddr_un, with its NUL: 108
 constexpr std::size_t kMaxSystemName = 255;  // of an LLDP TLV
 constexpr std::size_t kMaxNqn = 223;         // NVMe's own limit
+constexpr std::size_t kMaxBfdKey = 20;       // of SHA1; the others' is 16
 constexpr std::size_t kMaxPath = 4095;
 constexpr std::size_t kMaxIfname = 15;  // IFNAMSIZ, with its NUL: 16
 constexpr std::size_t kMaxZoneName = 31;
@@ -100,6 +108,13 @@ bool valid_ifname(std::string_view s) {
   return !s.empty() && s.size() <= kMaxIfname && s != "." && s != ".." && std::ranges::none_of(s, bad);
 }
 
+bool valid_bfd_key(std::string_view s) {
+  return !s.empty() && s.size() <= kMaxBfdKey &&
+         std::ranges::all_of(s, [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+bool valid_address(std::string_view s) { return parse_ip(s).has_value(); }
+
 constexpr Rule integer(std::int64_t min, std::int64_t max) { return Rule(Rule::Type::Integer, min, max); }
 constexpr Rule kBool(Rule::Type::Bool);
 constexpr Rule kMode(Rule::Type::Mode);
@@ -114,10 +129,12 @@ constexpr std::int64_t kMaxReaction = 1'000'000;
 constexpr Rule kProgram(valid_program, "an absolute path of a file without control characters, or empty");
 constexpr std::string_view kNameForm = "1 to 32 of a-z, 0-9, '_' and '-'";
 constexpr Rule kFrameRate = integer(0, 1'000'000'000);
+constexpr Rule kAddress(valid_address, "an IPv4 or IPv6 address");
 constexpr Rule kUser(valid_user, "a name or number of 1 to 32 letters, digits, '_', '-' and '.'");
 
-template <class T, class M>
-void store(M T::* member, T& object, const Scalar& value) {
+// The member may be of a base of T.
+template <class T, class M, class Base>
+void store(M Base::* member, T& object, const Scalar& value) {
   if constexpr (std::is_same_v<M, bool> || std::is_same_v<M, double> || std::is_same_v<M, std::string>) {
     object.*member = std::get<M>(value);
   } else {
@@ -125,8 +142,8 @@ void store(M T::* member, T& object, const Scalar& value) {
   }
 }
 
-template <class T, class M>
-Scalar fetch(M T::* member, const T& object) {
+template <class T, class M, class Base>
+Scalar fetch(M Base::* member, const T& object) {
   if constexpr (std::is_same_v<M, bool> || std::is_same_v<M, double> || std::is_same_v<M, std::string>) {
     return object.*member;
   } else {
@@ -184,6 +201,33 @@ constexpr std::array kLldpKeys{
     row<LldpConfig, &LldpConfig::system_name>(
         "system_name", Rule(valid_system_name, "at most 255 bytes without control characters")),
 };
+constexpr std::array kEcnOverlayKeys{
+    row<EcnOverlayConfig, &EcnOverlayConfig::enabled>("enabled", kBool),
+    row<EcnOverlayConfig, &EcnOverlayConfig::port>("port", integer(1, 65535)),
+    row<EcnOverlayConfig, &EcnOverlayConfig::carry_dscp>("carry_dscp", Rule(kOverlayDscps)),
+};
+constexpr std::int64_t kDcqcnSecond = 1'000'000;  // microseconds
+constexpr std::array kDcqcnKeys{
+    row<DcqcnConfig, &DcqcnConfig::enabled>("enabled", kBool),
+    row<DcqcnConfig, &DcqcnConfig::np>("np", kBool),
+    row<DcqcnConfig, &DcqcnConfig::rp>("rp", kBool),
+    row<DcqcnConfig, &DcqcnConfig::guard>("guard", kBool),
+    row<DcqcnConfig, &DcqcnConfig::cnp_per>("cnp_per", Rule(kCnpPers)),
+    row<DcqcnConfig, &DcqcnConfig::min_time_between_cnps_us>("min_time_between_cnps",
+                                                             integer(0, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::cnp_dscp>("cnp_dscp", integer(0, kDscps - 1)),
+    row<DcqcnConfig, &DcqcnConfig::cnp_802p_prio>("cnp_802p_prio", integer(0, kTcs - 1)),
+    row<DcqcnConfig, &DcqcnConfig::rate_reduce_monitor_period_us>("rate_reduce_monitor_period",
+                                                                  integer(0, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::dce_tcp_rtt_us>("dce_tcp_rtt", integer(1, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::dce_tcp_g>("dce_tcp_g", integer(1, 512)),
+    row<DcqcnConfig, &DcqcnConfig::rpg_time_reset_us>("rpg_time_reset", integer(1, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::rpg_byte_reset>("rpg_byte_reset", kThreshold),
+    row<DcqcnConfig, &DcqcnConfig::rpg_threshold>("rpg_threshold", integer(1, 31)),
+    row<DcqcnConfig, &DcqcnConfig::rpg_ai_rate_bps>("rpg_ai_rate", kRate),
+    row<DcqcnConfig, &DcqcnConfig::rpg_hai_rate_bps>("rpg_hai_rate", kRate),
+    row<DcqcnConfig, &DcqcnConfig::rpg_min_rate_bps>("rpg_min_rate", kRate),
+};
 constexpr std::array kInofHostKeys{
     row<InofHostConfig, &InofHostConfig::dialect>("dialect", Rule(kInofDialects)),
     row<InofHostConfig, &InofHostConfig::role>("role", Rule(kInofRoles)),
@@ -201,12 +245,51 @@ constexpr std::array kInofHostKeys{
     row<InofHostConfig, &InofHostConfig::hook_retries>("hook_retries", integer(0, 100)),
     row<InofHostConfig, &InofHostConfig::hook_backoff_s>("hook_backoff_s", integer(1, 3600)),
 };
+// The keys of BfdSettings, for it and for what is made of it.
+template <class T>
+constexpr std::array<Key<T>, 8> bfd_settings_rows() {
+  std::array<Key<T>, 8> out{
+      row<T, &BfdSettings::transmit_ms>("transmit_ms", integer(3, 60'000)),
+      row<T, &BfdSettings::receive_ms>("receive_ms", integer(3, 60'000)),
+      row<T, &BfdSettings::multiplier>("multiplier", integer(1, 255)),
+      row<T, &BfdSettings::passive>("passive", kBool),
+      row<T, &BfdSettings::demand>("demand", kBool),
+      row<T, &BfdSettings::auth>("auth", Rule(kBfdAuths)),
+      row<T, &BfdSettings::key_id>("key_id", integer(0, 255)),
+      row<T, &BfdSettings::key>("key",
+                                Rule(valid_bfd_key, "1 to 20 printable ASCII characters without spaces"),
+                                [](const T& b) { return !b.key.empty(); }),
+  };
+  out.back().secret = true;
+  return out;
+}
+constexpr std::array kBfdKeys = bfd_settings_rows<BfdSettings>();
+constexpr std::array kBfdProfileKeys = [] {
+  constexpr auto settings = bfd_settings_rows<BfdProfile>();
+  const auto name = row<BfdProfile, &BfdProfile::name>("name", Rule(valid_instance, kNameForm));
+  return std::array{name,        settings[0], settings[1], settings[2], settings[3],
+                    settings[4], settings[5], settings[6], settings[7]};
+}();
+constexpr std::array kBfdPeerKeys{
+    row<BfdPeerConfig, &BfdPeerConfig::address>("address", kAddress),
+    row<BfdPeerConfig, &BfdPeerConfig::local>("local", kAddress,
+                                              [](const BfdPeerConfig& p) { return !p.local.empty(); }),
+    row<BfdPeerConfig, &BfdPeerConfig::interface>(
+        "interface", kIfname, [](const BfdPeerConfig& p) { return !p.interface.empty(); }),
+    row<BfdPeerConfig, &BfdPeerConfig::multihop>("multihop", kBool),
+    row<BfdPeerConfig, &BfdPeerConfig::min_ttl>("min_ttl", integer(1, 255),
+                                                [](const BfdPeerConfig& p) { return p.multihop; }),
+    row<BfdPeerConfig, &BfdPeerConfig::profile>("profile", Rule(valid_instance, "the name of a BFD profile"),
+                                                [](const BfdPeerConfig& p) { return !p.profile.empty(); }),
+    row<BfdPeerConfig, &BfdPeerConfig::shutdown>("shutdown", kBool),
+};
 constexpr std::array kPortKeys{
     row<PortConfig, &PortConfig::name>("name", kIfname),
     row<PortConfig, &PortConfig::rate_bps>("rate", kRate),
     row<PortConfig, &PortConfig::trust>("trust", Rule(kTrusts)),
     row<PortConfig, &PortConfig::priority>("priority", integer(0, kTcs - 1)),
     row<PortConfig, &PortConfig::lldp>("lldp", Rule(kLldpModes)),
+    row<PortConfig, &PortConfig::ecn_overlay>("ecn_overlay", kBool),
     row<PortConfig, &PortConfig::weights>("weights", Rule(kWeights)),
     row<PortConfig, &PortConfig::dcb>("dcb", Rule(kDcbUses)),
 };
@@ -248,6 +331,25 @@ constexpr std::array kPfcKeys{
     alpha_row<PfcConfig>(),
     row<PfcConfig, &PfcConfig::cable_m>("cable_m", integer(0, kMaxCable)),
     row<PfcConfig, &PfcConfig::reaction_us>("reaction_us", integer(0, kMaxReaction)),
+};
+constexpr std::array kIpccKeys{
+    row<IpccConfig, &IpccConfig::low_bytes>("low", kPfcSize,
+                                            [](const IpccConfig& i) { return i.low_bytes > 0; }),
+    row<IpccConfig, &IpccConfig::high_bytes>("high", kPfcSize,
+                                             [](const IpccConfig& i) { return i.high_bytes > 0; }),
+    row<IpccConfig, &IpccConfig::few_bytes>("few", kPfcSize,
+                                            [](const IpccConfig& i) { return i.few_bytes > 0; }),
+    row<IpccConfig, &IpccConfig::many_bytes>("many", kPfcSize,
+                                             [](const IpccConfig& i) { return i.many_bytes > 0; }),
+    row<IpccConfig, &IpccConfig::interval_us>("interval_us", integer(1, kMaxReaction)),
+};
+constexpr std::array kRoceKeys{
+    row<RoceConfig, &RoceConfig::flows>("flows", kBool),
+    row<RoceConfig, &RoceConfig::max_flows>("max_flows", integer(LL_ROCE_FLOWS_MIN, LL_ROCE_FLOWS_MAX)),
+    row<RoceConfig, &RoceConfig::age_s>("age_s", integer(1, 86'400)),
+    row<RoceConfig, &RoceConfig::cnp_dscp>("cnp_dscp", integer(0, kDscps - 1)),
+    row<RoceConfig, &RoceConfig::cnp_tc>("cnp_tc", integer(0, kTcs - 1)),
+    row<RoceConfig, &RoceConfig::cnp_limit>("cnp_limit", integer(1000, 10'000'000)),
 };
 // The rule of zone names; daemon/inof/zones.h has the same for names given at run time.
 bool valid_zone(std::string_view s) {
@@ -330,6 +432,7 @@ void list_queues(std::vector<KeyInfo>& out, const std::string& prefix) {
   list_keys<QueueConfig>(out, prefix);
   list_keys<EcnConfig>(out, prefix + "ecn.");
   list_keys<PfcConfig>(out, prefix + "pfc.");
+  list_keys<IpccConfig>(out, prefix + "ipcc.");
 }
 
 }  // namespace
@@ -347,8 +450,24 @@ std::span<const Key<BufferConfig>> keys() {
   return kBufferKeys;
 }
 template <>
+std::span<const Key<IpccConfig>> keys() {
+  return kIpccKeys;
+}
+template <>
+std::span<const Key<RoceConfig>> keys() {
+  return kRoceKeys;
+}
+template <>
 std::span<const Key<LldpConfig>> keys() {
   return kLldpKeys;
+}
+template <>
+std::span<const Key<EcnOverlayConfig>> keys() {
+  return kEcnOverlayKeys;
+}
+template <>
+std::span<const Key<DcqcnConfig>> keys() {
+  return kDcqcnKeys;
 }
 template <>
 std::span<const Key<InofHostConfig>> keys() {
@@ -365,6 +484,18 @@ std::span<const Key<EcmpConfig>> keys() {
 template <>
 std::span<const Key<Application>> keys() {
   return kApplicationKeys;
+}
+template <>
+std::span<const Key<BfdSettings>> keys() {
+  return kBfdKeys;
+}
+template <>
+std::span<const Key<BfdProfile>> keys() {
+  return kBfdProfileKeys;
+}
+template <>
+std::span<const Key<BfdPeerConfig>> keys() {
+  return kBfdPeerKeys;
 }
 template <>
 std::span<const Key<PortConfig>> keys() {
@@ -436,6 +567,8 @@ std::vector<KeyInfo> known_keys() {
   for_sections([&]<class Section>(std::string_view name, Section Config::*) {
     list_keys<Section>(out, std::string(name) + ".");
   });
+  list_keys<BfdProfile>(out, "bfd_profile.");
+  list_keys<BfdPeerConfig>(out, "bfd_peer.");
   list_maps(out, "maps.");
   list_queues(out, "queue.TC.");
   list_keys<WatchdogConfig>(out, "watchdog.");
@@ -577,6 +710,18 @@ std::optional<std::string> find_weights_fault(const PortConfig& port) {
   return std::nullopt;
 }
 
+std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn) {
+  if (std::has_single_bit(dcqcn.dce_tcp_g) && dcqcn.rpg_min_rate_bps > 0) return std::nullopt;
+  if (dcqcn.rpg_min_rate_bps == 0)
+    return ThresholdFault{
+        "rpg_min_rate", {}, "rpg_min_rate 0 would stop a QP for ever; allowed: a rate above 0"};
+  return ThresholdFault{
+      "dce_tcp_g",
+      {},
+      "dce_tcp_g " + std::to_string(dcqcn.dce_tcp_g) +
+          " is no power of two; allowed: 1, 2, 4, 8, 16, 32, 64, 128, 256 or 512, in 1/1024"};
+}
+
 std::optional<ThresholdFault> find_fault(const WatchdogConfig& watchdog) {
   auto message = pfc::check_watchdog(watchdog);
   if (!message) return std::nullopt;
@@ -590,6 +735,40 @@ std::optional<ThresholdFault> find_fault(const PfcAlarmConfig& alarm) {
   if (auto tx = pfc::check_rate_alarm(alarm.of(PfcDirection::Tx)))
     return ThresholdFault{"tx_clear_fps", "tx_raise_fps", std::move(*tx)};
   return std::nullopt;
+}
+
+// Of thresholds that are left to the port to work out, nothing can be said yet.
+std::optional<ThresholdFault> find_ipcc_fault(const QueueConfig& queue) {
+  if (!queue.ipcc) return std::nullopt;
+  const IpccConfig& ipcc = *queue.ipcc;
+  const std::string high = format_size(ipcc.high_bytes);
+  if (ipcc.low_bytes && ipcc.high_bytes && ipcc.low_bytes >= ipcc.high_bytes)
+    return ThresholdFault{
+        "low", "high",
+        "low " + format_size(ipcc.low_bytes) + " is not below high " + high + "; few CNPs come before many"};
+  if (ipcc.few_bytes && ipcc.many_bytes && ipcc.many_bytes > ipcc.few_bytes)
+    return ThresholdFault{"many", "few",
+                          "many " + format_size(ipcc.many_bytes) + " is above few " +
+                              format_size(ipcc.few_bytes) +
+                              "; both are bytes for each CNP, so fewer bytes make more of them"};
+  const std::string_view key = ipcc.high_bytes ? "high" : "low";
+  const std::uint32_t top = std::max(ipcc.low_bytes, ipcc.high_bytes);
+  if (queue.pfc && queue.pfc->xoff_bytes && top >= queue.pfc->xoff_bytes)
+    return ThresholdFault{key, "xoff",
+                          std::string(key) + " " + format_size(top) + " is not below xoff " +
+                              format_size(queue.pfc->xoff_bytes) +
+                              "; PFC would stop the peers before IPCC has slowed the flows down"};
+  if (top >= queue.limit_bytes)
+    return ThresholdFault{key, "limit",
+                          std::string(key) + " " + format_size(top) + " is not below limit " +
+                              format_size(queue.limit_bytes) + "; the queue never gets that deep"};
+  return std::nullopt;
+}
+
+std::optional<std::string> check_ipcc(const QueueConfig& queue) {
+  auto fault = find_ipcc_fault(queue);
+  if (!fault) return std::nullopt;
+  return std::move(fault->message);
 }
 
 std::optional<std::string> check_pfc(const QueueConfig& queue, const BufferConfig& buffer) {
@@ -609,6 +788,8 @@ std::string_view to_string(Schedule s) { return kSchedules[static_cast<std::size
 std::string_view to_string(AppField f) { return kAppFields[static_cast<std::size_t>(f)]; }
 std::string_view to_string(EcmpHash h) { return kEcmpHashes[static_cast<std::size_t>(h)]; }
 std::string_view to_string(LldpMode m) { return kLldpModes[static_cast<std::size_t>(m)]; }
+std::string_view to_string(OverlayDscp d) { return kOverlayDscps[static_cast<std::size_t>(d)]; }
+std::string_view to_string(CnpPer per) { return kCnpPers[static_cast<std::size_t>(per)]; }
 std::string_view to_string(InofHook h) { return kInofHooks[static_cast<std::size_t>(h)]; }
 
 }  // namespace lossless

@@ -23,6 +23,7 @@ struct Key {
   void (*set)(T&, const Scalar&);
   Scalar (*get)(const T&);
   bool (*used)(const T&) = nullptr;  // whether the key has a meaning now; nullptr: always
+  bool secret = false;               // its value is in no difference
 };
 
 // The rows of Config (its plain keys) and of the tables below it.
@@ -37,6 +38,10 @@ std::span<const Key<BufferConfig>> keys();
 template <>
 std::span<const Key<LldpConfig>> keys();
 template <>
+std::span<const Key<EcnOverlayConfig>> keys();
+template <>
+std::span<const Key<DcqcnConfig>> keys();
+template <>
 std::span<const Key<InofHostConfig>> keys();
 template <>
 std::span<const Key<DcbConfig>> keys();
@@ -45,6 +50,12 @@ std::span<const Key<EcmpConfig>> keys();
 template <>
 std::span<const Key<Application>> keys();
 template <>
+std::span<const Key<BfdSettings>> keys();
+template <>
+std::span<const Key<BfdProfile>> keys();
+template <>
+std::span<const Key<BfdPeerConfig>> keys();
+template <>
 std::span<const Key<PortConfig>> keys();
 template <>
 std::span<const Key<QueueConfig>> keys();
@@ -52,6 +63,10 @@ template <>
 std::span<const Key<EcnConfig>> keys();
 template <>
 std::span<const Key<PfcConfig>> keys();
+template <>
+std::span<const Key<IpccConfig>> keys();
+template <>
+std::span<const Key<RoceConfig>> keys();
 template <>
 std::span<const Key<InofConfig>> keys();
 template <>
@@ -106,20 +121,26 @@ void for_sections(Visit visit) {
   visit(std::string_view("api"), &Config::api);
   visit(std::string_view("buffer"), &Config::buffer);
   visit(std::string_view("lldp"), &Config::lldp);
+  visit(std::string_view("ecn_overlay"), &Config::ecn_overlay);
+  visit(std::string_view("dcqcn"), &Config::dcqcn);
   visit(std::string_view("inof_host"), &Config::inof_host);
   visit(std::string_view("dcb"), &Config::dcb);
   visit(std::string_view("ecmp"), &Config::ecmp);
+  visit(std::string_view("bfd"), &Config::bfd);
+  visit(std::string_view("roce"), &Config::roce);
 }
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 15> kTopTables{
-    "api",      "buffer",    "lldp", "inof_host",  "dcb",       "ecmp", "maps",       "queue",
-    "watchdog", "pfc_alarm", "port", "port_group", "hook_flow", "inof", "application"};
+inline constexpr auto kTopTables = std::to_array<std::string_view>({
+    "api",   "application", "bfd",         "bfd_peer",   "bfd_profile", "buffer",    "dcb",
+    "dcqcn", "ecmp",        "ecn_overlay", "hook_flow",  "inof",        "inof_host", "lldp",
+    "maps",  "pfc_alarm",   "port",        "port_group", "queue",       "roce",      "watchdog",
+});
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
 inline constexpr std::array<std::string_view, 4> kPortTables{"maps", "queue", "watchdog", "pfc_alarm"};
-inline constexpr std::array<std::string_view, 2> kQueueTables{"ecn", "pfc"};
+inline constexpr std::array<std::string_view, 3> kQueueTables{"ecn", "pfc", "ipcc"};
 
 // A key for documentation: queue.TC.ecn.kmin, and what it may hold.
 struct KeyInfo {
@@ -136,6 +157,7 @@ struct ThresholdFault {
 };
 std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes);
 std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue, const BufferConfig& buffer);
+std::optional<ThresholdFault> find_ipcc_fault(const QueueConfig& queue);
 // `alpha` of the queue itself.
 std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const BufferConfig& buffer);
 std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);
@@ -143,6 +165,9 @@ std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
 std::optional<ThresholdFault> find_fault(const InofHostConfig& host);
 // Weights in percent that do not add to 100, as the rest of a sentence that begins with the port's key.
 std::optional<std::string> find_weights_fault(const PortConfig& port);
+std::optional<ThresholdFault> find_fault(const BfdSettings& bfd);
+std::optional<ThresholdFault> find_fault(const BfdPeerConfig& peer);
+std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn);
 
 // A fault in port groups or hook rules that shows only beside the rest of the configuration.
 struct HookFault {

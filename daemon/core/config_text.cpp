@@ -2,6 +2,7 @@
 // Config -> text: the difference of two, and a complete file.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "daemon/core/config.h"
 #include "daemon/core/config_keys.h"
@@ -45,6 +46,18 @@ std::string list_text(const List& list, Text text) {
   return "[" + out + "]";
 }
 
+// { rate = "100mbit", trust = "dscp", priority = 0 }
+template <class T>
+std::string inline_table(const T& object, std::string_view without = {}) {
+  std::string out;
+  for (const Key<T>& k : keys<T>()) {
+    const std::string value = text_of(k, object);
+    if (value.empty() || k.name == without) continue;
+    out.append(out.empty() ? "{ " : ", ").append(k.name).append(" = ").append(value);
+  }
+  return out + " }";
+}
+
 class Difference {
  public:
   void add(std::string path, std::string from, std::string to) {
@@ -55,7 +68,13 @@ class Difference {
   template <class T>
   void keys_of(const std::string& prefix, const T* from, const T* to) {
     for (const Key<T>& k : keys<T>()) {
-      add(prefix + std::string(k.name), from ? text_of(k, *from) : "", to ? text_of(k, *to) : "");
+      std::string before = from ? text_of(k, *from) : "";
+      std::string after = to ? text_of(k, *to) : "";
+      if (k.secret && before != after) {
+        if (!before.empty()) before = "(secret)";
+        if (!after.empty()) after = before.empty() ? "(secret)" : "(another secret)";
+      }
+      add(prefix + std::string(k.name), std::move(before), std::move(after));
     }
   }
 
@@ -81,6 +100,7 @@ class Difference {
       keys_of(queue, &a, &b);
       keys_of(queue + "ecn.", a.ecn ? &*a.ecn : nullptr, b.ecn ? &*b.ecn : nullptr);
       keys_of(queue + "pfc.", a.pfc ? &*a.pfc : nullptr, b.pfc ? &*b.pfc : nullptr);
+      keys_of(queue + "ipcc.", a.ipcc ? &*a.ipcc : nullptr, b.ipcc ? &*b.ipcc : nullptr);
     }
   }
 
@@ -128,23 +148,35 @@ class Difference {
     for (const auto& [path, text] : texts) add(path, text[0], text[1]);
   }
 
+  // Profiles are matched by name; peers, which are small, by all that tells them apart.
+  void bfd(const Config& from, const Config& to) {
+    const auto named = [](const Config& config, const std::string& name) {
+      const auto at = std::ranges::find(config.bfd_profiles, name, &BfdProfile::name);
+      return at == config.bfd_profiles.end() ? nullptr : &*at;
+    };
+    std::set<std::string> names;
+    std::map<std::string, std::array<std::string, 2>> peers;
+    for (const std::size_t side : {0U, 1U}) {
+      const Config& config = side == 0 ? from : to;
+      for (const BfdProfile& profile : config.bfd_profiles) names.insert(profile.name);
+      for (const BfdPeerConfig& peer : config.bfd_peers) {
+        std::string path = "bfd_peer." + peer.address;
+        for (const std::string& more :
+             {peer.interface, peer.local, std::string(peer.multihop ? "multihop" : "")})
+          if (!more.empty()) path += "," + more;
+        peers[path][side] = inline_table(peer, "address");
+      }
+    }
+    for (const std::string& name : names)
+      keys_of("bfd_profile." + name + ".", named(from, name), named(to, name));
+    for (const auto& [path, text] : peers) add(path, text[0], text[1]);
+  }
+
   std::vector<ConfigChange> take() { return std::move(changes_); }
 
  private:
   std::vector<ConfigChange> changes_;
 };
-
-// { rate = "100mbit", trust = "dscp", priority = 0 }
-template <class T>
-std::string inline_table(const T& object, std::string_view without = {}) {
-  std::string out;
-  for (const Key<T>& k : keys<T>()) {
-    const std::string value = text_of(k, object);
-    if (value.empty() || k.name == without) continue;
-    out.append(out.empty() ? "{ " : ", ").append(k.name).append(" = ").append(value);
-  }
-  return out + " }";
-}
 
 template <class T>
 void write_keys(std::string& out, std::string_view indent, const T& object) {
@@ -187,6 +219,7 @@ void write_port(std::string& out, const PortConfig& port) {
     write_keys(out, "  ", queue);
     out.append("  ecn = ").append(queue.ecn ? inline_table(*queue.ecn) : "false").append("\n");
     out.append("  pfc = ").append(queue.pfc ? inline_table(*queue.pfc) : "false").append("\n");
+    out.append("  ipcc = ").append(queue.ipcc ? inline_table(*queue.ipcc) : "false").append("\n");
   }
 }
 
@@ -222,6 +255,17 @@ void write_hooks(std::string& out, const Config& config) {
   }
 }
 
+void write_bfd(std::string& out, const Config& config) {
+  for (const BfdProfile& profile : config.bfd_profiles) {
+    out += "\n[[bfd_profile]]\n";
+    write_keys(out, "", profile);
+  }
+  for (const BfdPeerConfig& peer : config.bfd_peers) {
+    out += "\n[[bfd_peer]]\n";
+    write_keys(out, "", peer);
+  }
+}
+
 const PortConfig* find_port(const Config& config, const std::string& name) {
   const auto at = std::ranges::find(config.ports, name, &PortConfig::name);
   return at == config.ports.end() ? nullptr : &*at;
@@ -248,6 +292,7 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to) {
   }
   diff.hooks(from, to);
   diff.applications(from, to);
+  diff.bfd(from, to);
   return diff.take();
 }
 
@@ -265,6 +310,7 @@ std::string to_toml(const Config& config) {
     out += "\n[[application]]\n";
     write_keys(out, "", entry);
   }
+  write_bfd(out, config);
   return out + to_toml(config.inof);
 }
 

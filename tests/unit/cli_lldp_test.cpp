@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of `show lldp` and `show inof-host`.
+// Tables of `show lldp`, `show bfd` and `show inof-host`.
 #include <gtest/gtest.h>
 
 #include "cli/commands.h"
@@ -46,6 +46,39 @@ TEST(CliLldp, LocalAndStatistics) {
   s->set_drops(1985);
   EXPECT_TRUE(has(lldp_statistics_text(statistics, {}), "16 (full)"));
   EXPECT_TRUE(has(lldp_statistics_text(statistics, {}), "1,985"));
+}
+
+TEST(CliBfd, PeersAndCounters) {
+  v1::ListBfdPeersReply reply;
+  EXPECT_EQ(bfd_peers_text(reply, {}), "no BFD peers\n");
+  reply.set_error("cannot listen on UDP port 3784");
+  EXPECT_TRUE(has(bfd_peers_text(reply, {}), "cannot listen on UDP port 3784"));
+  reply.set_real_time(true);
+  auto* p = reply.add_peers();
+  p->set_address("10.0.0.2");
+  p->set_interface("swp1");
+  p->set_state("down");
+  p->set_transmit_us(50'000);
+  p->set_detection_us(9'900);
+  p->add_owners("static");
+  p->add_owners("bgp");
+  p->set_last_down("detection time expired");
+  p->set_send_error("Network is unreachable");
+  p->mutable_remote()->set_multiplier(3);
+  p->mutable_counters()->set_in(12'345);
+  p->mutable_counters()->set_bad_authentication(77);
+  (*reply.mutable_strays()->mutable_malformed())["length"] = 5;
+  const std::string peers = bfd_peers_text(reply, {});
+  for (const char* part :
+       {"10.0.0.2", "swp1", "50ms", "9.9ms", "static,bgp", "detection time expired, 00:00:00 ago",
+        "10.0.0.2: cannot send: Network is unreachable"})
+    EXPECT_TRUE(has(peers, part)) << part << '\n' << peers;
+  EXPECT_FALSE(has(peers, "real-time"));
+  const std::string counters = bfd_counters_text(reply, {});
+  for (const char* part : {"12,345", "77", "malformed: length", "5"})
+    EXPECT_TRUE(has(counters, part)) << part << '\n' << counters;
+  reply.set_real_time(false);
+  EXPECT_TRUE(has(bfd_peers_text(reply, {}), "real-time"));
 }
 
 TEST(CliInofHost, EachView) {

@@ -71,9 +71,10 @@ def _remove_tree(path):
 
 def remove_recorded(path, record):
     """Processes first, then pins and namespaces, the record last."""
-    for pid, started in record["processes"]:
+    alive = [(pid, started) for pid, started in record["processes"] if started is not None]  # when recorded
+    for pid, started in alive:
         kill_recorded(pid, started)
-    for pid, started in record["processes"]:
+    for pid, started in alive:
         wait_for(lambda p=pid, s=started: start_time(p) != s, what=f"end of process {pid}")
     for instance in record["instances"]:
         _remove_tree(PINS / instance)

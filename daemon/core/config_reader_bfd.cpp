@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// [[bfd_profile]] and [[bfd_peer]].
+#include <set>
+#include <tuple>
+
+#include "daemon/core/config_reader.h"
+
+namespace lossless {
+namespace {
+
+// What find_fault() says of values that could be read.
+template <class T>
+void check(Reader& reader, const toml::table& table, const std::string& path, const Origins& given,
+           std::size_t errors_before, const T& value) {
+  const auto found = reader.error_count() == errors_before ? find_fault(value) : std::nullopt;
+  if (!found) return;
+  const auto at = given.find(found->key);
+  reader.error(at == given.end() ? to_position(table.source().begin) : at->second.begin,
+               join(path, found->key) + ": " + found->message);
+}
+
+void read_profiles(Reader& reader, const toml::table& root, Config& out) {
+  std::set<std::string> names;
+  reader.read_tables(root, "bfd_profile", "", kMaxBfdProfiles,
+                     [&](const toml::table& table, const std::string& path) {
+                       const std::size_t before = reader.error_count();
+                       BfdProfile profile;
+                       static_cast<BfdSettings&>(profile) = out.bfd;
+                       Origins given;
+                       reader.read_keys(table, path, {}, profile, given);
+                       reader.require_key(table, path, "name", "by which peers refer to it");
+                       if (profile.auth == BfdAuth::None && !given.contains("key")) profile.key.clear();
+                       if (!profile.name.empty() && !names.insert(profile.name).second)
+                         reader.fault(given["name"], "is a second profile of that name", "each name once");
+                       check<BfdSettings>(reader, table, path, given, before, profile);
+                       out.bfd_profiles.push_back(std::move(profile));
+                     });
+}
+
+void read_peers(Reader& reader, const toml::table& root, Config& out) {
+  std::set<std::tuple<std::string, std::string, std::string, bool>> keys;
+  reader.read_tables(
+      root, "bfd_peer", "", kMaxBfdPeers, [&](const toml::table& table, const std::string& path) {
+        const std::size_t before = reader.error_count();
+        BfdPeerConfig peer;
+        Origins given;
+        reader.read_keys(table, path, {}, peer, given);
+        reader.require_key(table, path, "address", "the neighbour's");
+        if (!peer.address.empty() &&
+            !keys.emplace(peer.address, peer.local, peer.interface, peer.multihop).second)
+          reader.fault(given["address"], "is a second peer of that address",
+                       "each once, or with another interface or local address");
+        if (given.contains("min_ttl") && !peer.multihop)
+          reader.fault(given["min_ttl"],
+                       "is for neighbours several hops away; a neighbour on the link has 255",
+                       "with multihop = true");
+        const bool known =
+            peer.profile.empty() ||
+            std::ranges::find(out.bfd_profiles, peer.profile, &BfdProfile::name) != out.bfd_profiles.end();
+        if (!known) reader.fault(given["profile"], "is no profile", "names of [[bfd_profile]] tables");
+        check(reader, table, path, given, before, peer);
+        out.bfd_peers.push_back(std::move(peer));
+      });
+}
+
+}  // namespace
+
+void read_bfd(Reader& reader, const toml::table& root, Config& out) {
+  read_profiles(reader, root, out);
+  read_peers(reader, root, out);
+}
+
+}  // namespace lossless
