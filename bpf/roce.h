@@ -83,7 +83,8 @@ static __always_inline void ll_roce_keep_note(const struct ll_roce_note_key *at,
 }
 
 /* A request that will be answered, of a flow without a pair. */
-__noinline int ll_roce_note_request(const struct ll_roce_key *key, __u32 psn, __u32 sport, __u64 now)
+__noinline int ll_roce_note_request(const struct ll_roce_key *key, __u32 psn, __u32 sport, __u64 now,
+				    int both)
 {
 	struct ll_roce_note_key at;
 
@@ -94,6 +95,8 @@ __noinline int ll_roce_note_request(const struct ll_roce_key *key, __u32 psn, __
 	at.psn = psn;
 	at.sport = sport;
 	ll_roce_keep_note(&at, key->qp, now);
+	if (!both)
+		return 0;
 	at.sport = 0;
 	ll_roce_keep_note(&at, key->qp, now);
 	return 0;
@@ -309,6 +312,7 @@ static __always_inline void ll_roce_pairing(struct __sk_buff *skb, struct ll_roc
 					    const struct ll_roce_key *key, const struct ll_roce *r,
 					    __u32 slot, __u64 now)
 {
+	enum ll_roce_noting noting;
 	__u8 syndrome = 0;
 
 	if (r->opcode == LL_OP_CNP) {
@@ -317,8 +321,10 @@ static __always_inline void ll_roce_pairing(struct __sk_buff *skb, struct ll_roc
 		if (f->how == LL_PAIR_CM || bpf_skb_load_bytes(skb, r->ext_at, &syndrome, 1))
 			return;
 		ll_roce_answer(f, key, r, now, slot | (__u32)syndrome << 16);
-	} else if (ll_roce_is_noted(r) && ll_roce_wants_notes(f)) {
-		ll_roce_note_request(key, r->psn, r->udp_sport, now);
+	} else if (ll_roce_is_noted(r)) {
+		noting = ll_roce_wants_notes(f);
+		if (noting != LL_NOTE_NONE)
+			ll_roce_note_request(key, r->psn, r->udp_sport, now, noting == LL_NOTE_BOTH);
 	}
 }
 

@@ -54,6 +54,7 @@ void add_show(CLI::App& root, Action& action) {
   add_show_bfd(*show, action);
   add_show_flows(*show, action);
   add_show_ipcc(*show, action);
+  add_show_bgp(*show, action);
   add_show_priority_map(*show, action);
   add_show_system(*show, action);
 }
@@ -174,6 +175,7 @@ std::unique_ptr<CLI::App> make_parser(GlobalOptions& options, Action& action) {
   add_set(*root, action);
   add_pfc(*root, action);
   add_clear(*root, action);
+  add_bgp(*root, action);
   add_zone(*root, action);
   add_zone_switches(*root, action);
   add_config(*root, action);

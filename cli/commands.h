@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bfd.grpc.pb.h"
+#include "bgp.grpc.pb.h"
 #include "cli/context.h"
 #include "cli/table.h"
 #include "dcb.grpc.pb.h"
@@ -36,6 +37,9 @@ void add_zone_switches(CLI::App& root, Action& action);  // default-zone, hard-z
 void add_show_inof_host(CLI::App& show, Action& action);
 void add_show_dcb(CLI::App& show, Action& action);  // dcb, ets, application
 void add_show_ecmp(CLI::App& show, Action& action);
+void add_show_bgp(CLI::App& show, Action& action);
+void add_clear_bgp(CLI::App& clear, Action& action);
+void add_bgp(CLI::App& root, Action& action);
 void add_show_lldp(CLI::App& show, Action& action);
 void add_show_flows(CLI::App& show, Action& action);
 void add_show_ipcc(CLI::App& show, Action& action);
@@ -77,6 +81,9 @@ std::string dcb_text(const v1::ListDcbReply& reply, const Style& style);
 std::string ets_text(const v1::ListEtsReply& reply, const Style& style);
 std::string applications_text(const v1::ListApplicationsReply& reply, const Style& style);
 std::string ecmp_text(const v1::GetEcmpReply& reply, const Style& style);
+std::string bgp_summary_text(const v1::ListBgpNeighborsReply& reply, const Style& style);
+std::string bgp_neighbors_text(const v1::ListBgpNeighborsReply& reply, const Style& style);
+std::string bgp_routes_text(const v1::ListBgpRoutesReply& reply, const Style& style);
 std::string lldp_neighbors_text(const v1::ListLldpNeighborsReply& reply, const Style& style);
 std::string lldp_local_text(const v1::ListLldpLocalReply& reply, const Style& style);
 std::string lldp_statistics_text(const v1::ListLldpStatisticsReply& reply, const Style& style);

@@ -18,6 +18,7 @@
 
 #include "daemon/api/server_io.h"
 #include "daemon/bfd/api_io.h"
+#include "daemon/bgp/api_io.h"
 #include "daemon/core/clock.h"
 #include "daemon/dcb/api_io.h"
 #include "daemon/dcqcn/api_io.h"
@@ -83,6 +84,7 @@ class Daemon {
   ecmp::HashPolicy ecmp_;
   std::unique_ptr<bfd::BfdService> bfd_;
   std::unique_ptr<roce::RoceService> roce_;
+  std::unique_ptr<bgp::BgpService> bgp_;
   std::unique_ptr<api::Context> context_;
   std::unique_ptr<api::Server> server_;
   std::unique_ptr<asio::posix::stream_descriptor> event_fd_;
@@ -144,6 +146,7 @@ Status Daemon::start(const Config& config) {
   inof_switch_ = std::make_unique<inof::SwitchService>(loop_, *ports_, lldp_->agent(), instance_);
   dcb_ = std::make_unique<dcb::DcbService>(*netlink_, *pfc_);
   bfd_ = std::make_unique<bfd::BfdService>(loop_);
+  bgp_ = std::make_unique<bgp::BgpService>(loop_, *inof_switch_, *bfd_, adopted);
   pfc_->on_deadlock(
       [this](const std::string& port, unsigned tc, bool on) { inof_switch_->pfc_deadlock(port, tc, on); });
   context_ = std::make_unique<api::Context>(api::Context{.ports = *ports_,
@@ -166,7 +169,8 @@ Status Daemon::start(const Config& config) {
       {lldp::make_api(loop_, *lldp_, *ports_), dcqcn::make_api(loop_, *dcqcn_),
        ecn_overlay::make_api(loop_, *ecn_overlay_, *ports_), inof::make_host_api(loop_, *inof_host_),
        inof::make_switch_api(loop_, *inof_switch_, *ports_), bfd::make_api(loop_, *bfd_),
-       roce::make_api(loop_, *roce_, *ports_), dcb::make_api(loop_, *dcb_, ecmp_, *ports_)});
+       roce::make_api(loop_, *roce_, *ports_), bgp::make_api(loop_, *bgp_),
+       dcb::make_api(loop_, *dcb_, ecmp_, *ports_)});
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
   inof_switch_->start(config.inof);
@@ -175,6 +179,7 @@ Status Daemon::start(const Config& config) {
   if (auto ok = pfc_->open_unknown_gates(); !ok) return ok;
   if (auto ok = ports_->finish_start(); !ok) return ok;
   tell_protocols();
+  bgp_->apply(config);
   return {};
 }
 
@@ -200,6 +205,7 @@ void Daemon::run() {
   sd_notify(0, "READY=1");
   loop_.run();
   if (stopper_.joinable()) stopper_.join();
+  bgp_->stop(given_back_);
   bfd_->stop();
   if (!given_back_) pfc_->stop(monotonic_now());
   if (given_back_) lock_->remove();
@@ -218,6 +224,7 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
   if (auto ok = ports_->configure(*file); !ok) return fail(ok.error());
   inof_switch_->reload(file->inof);
   tell_protocols();
+  bgp_->apply(*file);
   spdlog::info("reloaded {}: {} changes", config_file_, changes.size());
   for (const ConfigChange& change : changes)
     spdlog::info("  {}: {} -> {}", change.path, change.from, change.to);

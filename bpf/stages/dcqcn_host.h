@@ -92,7 +92,7 @@ struct ll_host_event {
 
 /*
  * When a packet of `bytes` may leave, CLOCK_MONOTONIC; 0: at once. Time that a QP did not use is lost to it.
- * `rp` must be up to date.
+ * One that is back at line rate overtakes none of its packets that still wait. `rp` must be up to date.
  */
 #define LL_RP_HORIZON_NS 2000000000ull /* no packet is put off by more */
 ll_inline __u64 ll_rp_departure(struct ll_rp_flow *f, __u64 now, __u32 bytes)
@@ -100,13 +100,11 @@ ll_inline __u64 ll_rp_departure(struct ll_rp_flow *f, __u64 now, __u32 bytes)
 	__u64 at = f->next_ns > now ? f->next_ns : now;
 	__u64 rate = f->rp.rate_bps;
 
-	if (!ll_dcqcn_rp_limited(&f->rp) || rate == 0) {
-		f->next_ns = now;
-		return 0;
-	}
 	if (at > now + LL_RP_HORIZON_NS)
 		at = now + LL_RP_HORIZON_NS;
-	f->next_ns = at + (__u64)bytes * 8 * 1000000000ull / rate;
+	f->next_ns = at;
+	if (ll_dcqcn_rp_limited(&f->rp) && rate)
+		f->next_ns += (__u64)bytes * 8 * 1000000000ull / rate;
 	return at > now ? at : 0;
 }
 

@@ -77,7 +77,7 @@ ll_inline void ll_ipcc_note_(struct ll_ipcc_state *s, __u32 depth, __u64 now)
 }
 
 /*
- * The trend. Compared when `trend_ns` is over; a queue that grows by more than `many` is rising at once. One
+ * The trend. Compared when `trend_ns` is over; a queue that grows by more than `few` is rising at once. One
  * that stays as it is counts as falling while it is short: what fills it is not more than what leaves. A long
  * one that stays counts as rising: at its limit, or while senders are paused, it cannot grow, however much
  * more they would send.
@@ -89,7 +89,7 @@ ll_inline void ll_ipcc_trend_(const struct ll_ipcc *c, struct ll_ipcc_state *s, 
 	if (took >= 8 * c->trend_ns) { /* it was idle */
 		s->rising = 1;
 		ll_ipcc_note_(s, depth, now);
-	} else if (depth > s->mark_depth && depth - s->mark_depth > c->many) {
+	} else if (depth > s->mark_depth && depth - s->mark_depth > c->few) {
 		s->rising = 1;
 		ll_ipcc_note_(s, depth, now);
 	} else if (took >= c->trend_ns) {

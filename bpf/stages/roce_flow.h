@@ -67,7 +67,8 @@ struct ll_roce_flow {
 	__u8 opcode;      /* of the last packet */
 	__u8 eth_src[6];  /* as it came in */
 	__u8 eth_dst[6];
-	__u16 reserved;
+	__u8 notes; /* requests noted since the last tick, 255 at most (stages/roce_pair.h) */
+	__u8 reserved;
 };
 
 #define LL_ROCE_HAS_PSN 0x01u      /* next_psn is known */
@@ -221,6 +222,7 @@ ll_inline int ll_roce_tick(struct ll_roce_flow *f, __u64 now_ns)
 		return 0;
 	/* After a silence it begins anew. */
 	f->rate_bps = took < 10 * LL_ROCE_RATE_NS ? (f->bytes - f->rate_bytes) * 8000 / (took / 1000000) : 0;
+	f->notes = 0;
 	f->rate_ns = now_ns;
 	f->rate_bytes = f->bytes;
 	return 1;

@@ -81,11 +81,23 @@ ll_inline int ll_roce_is_proof(const struct ll_roce *r, __u8 syndrome)
 	}
 }
 
-/* Whether it is worth noting requests of this flow: all at first, then one in 64, since some are never
- * paired. */
-ll_inline int ll_roce_wants_notes(const struct ll_roce_flow *f)
+/*
+ * Which notes to make of this request: some in each tick of the flow, since noting costs more than all else
+ * and some flows are never paired. Most are paired by the first ones, whose source port fits; only then the
+ * others are tried.
+ */
+#define LL_NOTES_EXACT 4u
+#define LL_NOTES_ANY 20u
+enum ll_roce_noting {
+	LL_NOTE_NONE = 0,
+	LL_NOTE_EXACT = 1,
+	LL_NOTE_BOTH = 2,
+};
+ll_inline enum ll_roce_noting ll_roce_wants_notes(struct ll_roce_flow *f)
 {
-	return f->how == LL_PAIR_NONE && (f->packets < 4096 || f->packets % 64 == 0);
+	if (f->how != LL_PAIR_NONE || f->notes >= LL_NOTES_ANY)
+		return LL_NOTE_NONE;
+	return ++f->notes <= LL_NOTES_EXACT ? LL_NOTE_EXACT : LL_NOTE_BOTH;
 }
 
 /* A request of QP `qp` at the place of an old note; returns what the note says now. */

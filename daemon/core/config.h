@@ -265,6 +265,40 @@ struct InofHostConfig {
   bool operator==(const InofHostConfig&) const = default;
 };
 
+// The BGP speaker; see docs/bgp.md.
+struct BgpConfig {
+  bool on = false;
+  std::uint32_t asn = 0;
+  std::string router_id = {};   // an IPv4 address
+  std::string cluster_id = {};  // the same; empty: the router ID
+  std::string listen = {};      // local address; empty: all
+  unsigned port = 179;          // to listen on and to connect to
+  unsigned hold_s = 90;         // 0: for ever
+  unsigned connect_retry_s = 5;
+  unsigned restart_s = 120;  // graceful restart: how long peers keep our routes; 0: off
+  std::uint32_t local_pref =
+      100;  // of our own routes; the configuration of whoever has the highest overrides
+  bool operator==(const BgpConfig&) const = default;
+};
+
+struct BgpNeighborConfig {
+  std::string address;    // one address, or a range of those that may connect to us
+  std::uint32_t asn = 0;  // 0: our own
+  std::string description = {};
+  bool client = false;   // of this route reflector
+  bool passive = false;  // it connects to us
+  bool shutdown = false;
+  bool inof = true;  // families
+  bool ipv4_unicast = false;
+  std::string password = {};  // TCP-MD5 (RFC 2385), 1-80 bytes
+  unsigned ttl_security = 0;  // hops away at most (RFC 5082); 0: off
+  std::string source = {};    // our address; empty: as routed
+  bool bfd = false;           // a BFD session watches it, with the settings of [bfd]
+  unsigned max_prefixes = 1'000'000;
+  bool operator==(const BgpNeighborConfig&) const = default;
+};
+inline constexpr std::size_t kMaxBgpNeighbors = 1024;
+
 // Ports whose hook flows are looked for: packets that come in by one of them and go out by another, or the
 // same one. A port is in one group at most.
 struct PortGroup {
@@ -326,6 +360,8 @@ struct Config {
   std::vector<Application> applications = default_applications();
   BfdSettings bfd;
   RoceConfig roce;
+  BgpConfig bgp;
+  std::vector<BgpNeighborConfig> bgp_neighbors;
   std::vector<PortConfig> ports;
   std::vector<PortGroup> port_groups;
   std::vector<HookRule> hook_rules;

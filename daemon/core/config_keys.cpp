@@ -89,6 +89,20 @@ bool valid_nqn(std::string_view s) {
   return s.size() <= kMaxNqn && std::ranges::all_of(s, [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
+bool valid_password(std::string_view s) {
+  constexpr std::size_t kMaxPassword = 80;  // TCP_MD5SIG_MAXKEYLEN
+  return s.size() <= kMaxPassword && std::ranges::all_of(s, [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+bool valid_address(std::string_view s) { return parse_ip(s).has_value(); }
+
+bool valid_router_id(std::string_view s) {
+  const auto id = parse_ip(s);
+  return id && !id->v6 && !id->is_zero();
+}
+
+bool valid_range(std::string_view s) { return parse_range(s).has_value(); }
+
 bool valid_program(std::string_view s) {
   return s.empty() || (s.size() > 1 && s.size() <= kMaxPath && s.front() == '/' && s.back() != '/' &&
                        std::ranges::none_of(s, is_control));
@@ -113,8 +127,6 @@ bool valid_bfd_key(std::string_view s) {
          std::ranges::all_of(s, [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
-bool valid_address(std::string_view s) { return parse_ip(s).has_value(); }
-
 constexpr Rule integer(std::int64_t min, std::int64_t max) { return Rule(Rule::Type::Integer, min, max); }
 constexpr Rule kBool(Rule::Type::Bool);
 constexpr Rule kMode(Rule::Type::Mode);
@@ -129,6 +141,8 @@ constexpr std::int64_t kMaxReaction = 1'000'000;
 constexpr Rule kProgram(valid_program, "an absolute path of a file without control characters, or empty");
 constexpr std::string_view kNameForm = "1 to 32 of a-z, 0-9, '_' and '-'";
 constexpr Rule kFrameRate = integer(0, 1'000'000'000);
+constexpr Rule kAsn = integer(1, UINT32_MAX);
+constexpr Rule kRouterId(valid_router_id, "an IPv4 address, not 0.0.0.0");
 constexpr Rule kAddress(valid_address, "an IPv4 or IPv6 address");
 constexpr Rule kUser(valid_user, "a name or number of 1 to 32 letters, digits, '_', '-' and '.'");
 
@@ -155,6 +169,12 @@ template <class T, auto Member>
 constexpr Key<T> row(std::string_view name, Rule rule, bool (*used)(const T&) = nullptr) {
   return {name, rule, [](T& object, const Scalar& value) { store(Member, object, value); },
           [](const T& object) { return fetch(Member, object); }, used};
+}
+
+template <class T>
+constexpr Key<T> secret(Key<T> key) {
+  key.secret = true;
+  return key;
 }
 
 // A choice of kAlphas; absent is 0.
@@ -244,6 +264,41 @@ constexpr std::array kInofHostKeys{
     row<InofHostConfig, &InofHostConfig::hook_timeout_s>("hook_timeout_s", integer(1, 600)),
     row<InofHostConfig, &InofHostConfig::hook_retries>("hook_retries", integer(0, 100)),
     row<InofHostConfig, &InofHostConfig::hook_backoff_s>("hook_backoff_s", integer(1, 3600)),
+};
+constexpr std::array kBgpKeys{
+    row<BgpConfig, &BgpConfig::on>("on", kBool),
+    row<BgpConfig, &BgpConfig::asn>("asn", kAsn, [](const BgpConfig& b) { return b.asn > 0; }),
+    row<BgpConfig, &BgpConfig::router_id>("router_id", kRouterId,
+                                          [](const BgpConfig& b) { return !b.router_id.empty(); }),
+    row<BgpConfig, &BgpConfig::cluster_id>("cluster_id", kRouterId,
+                                           [](const BgpConfig& b) { return !b.cluster_id.empty(); }),
+    row<BgpConfig, &BgpConfig::listen>("listen", kAddress,
+                                       [](const BgpConfig& b) { return !b.listen.empty(); }),
+    row<BgpConfig, &BgpConfig::port>("port", integer(1, 65535)),
+    row<BgpConfig, &BgpConfig::hold_s>("hold_s", Rule(Rule::Type::Integer, 0, 65535)),
+    row<BgpConfig, &BgpConfig::connect_retry_s>("connect_retry_s", integer(1, 3600)),
+    row<BgpConfig, &BgpConfig::restart_s>("restart_s", integer(0, 4095)),
+    row<BgpConfig, &BgpConfig::local_pref>("local_pref", integer(0, UINT32_MAX)),
+};
+constexpr std::array kBgpNeighborKeys{
+    row<BgpNeighborConfig, &BgpNeighborConfig::address>("address", Rule(valid_range, kRangeForm)),
+    row<BgpNeighborConfig, &BgpNeighborConfig::asn>("asn", kAsn,
+                                                    [](const BgpNeighborConfig& n) { return n.asn > 0; }),
+    row<BgpNeighborConfig, &BgpNeighborConfig::description>(
+        "description", Rule(valid_system_name, "at most 255 bytes without control characters")),
+    row<BgpNeighborConfig, &BgpNeighborConfig::client>("client", kBool),
+    row<BgpNeighborConfig, &BgpNeighborConfig::passive>("passive", kBool),
+    row<BgpNeighborConfig, &BgpNeighborConfig::shutdown>("shutdown", kBool),
+    row<BgpNeighborConfig, &BgpNeighborConfig::inof>("inof", kBool),
+    row<BgpNeighborConfig, &BgpNeighborConfig::ipv4_unicast>("ipv4_unicast", kBool),
+    secret(row<BgpNeighborConfig, &BgpNeighborConfig::password>(
+        "password", Rule(valid_password, "at most 80 printable ASCII characters"),
+        [](const BgpNeighborConfig& n) { return !n.password.empty(); })),
+    row<BgpNeighborConfig, &BgpNeighborConfig::ttl_security>("ttl_security", integer(0, 254)),
+    row<BgpNeighborConfig, &BgpNeighborConfig::source>(
+        "source", kAddress, [](const BgpNeighborConfig& n) { return !n.source.empty(); }),
+    row<BgpNeighborConfig, &BgpNeighborConfig::bfd>("bfd", kBool),
+    row<BgpNeighborConfig, &BgpNeighborConfig::max_prefixes>("max_prefixes", integer(1, 100'000'000)),
 };
 // The keys of BfdSettings, for it and for what is made of it.
 template <class T>
@@ -498,6 +553,14 @@ std::span<const Key<BfdPeerConfig>> keys() {
   return kBfdPeerKeys;
 }
 template <>
+std::span<const Key<BgpConfig>> keys() {
+  return kBgpKeys;
+}
+template <>
+std::span<const Key<BgpNeighborConfig>> keys() {
+  return kBgpNeighborKeys;
+}
+template <>
 std::span<const Key<PortConfig>> keys() {
   return kPortKeys;
 }
@@ -582,6 +645,7 @@ std::vector<KeyInfo> known_keys() {
   list_keys<InofAllowConfig>(out, "inof.whitelist.allow.");
   out.push_back({"inof.whitelist.allow.hosts", allowed(kHostsKey)});
   list_keys<Application>(out, "application.");
+  list_keys<BgpNeighborConfig>(out, "bgp_neighbor.");
   list_keys<PortGroup>(out, "port_group.");
   out.push_back({"port_group." + std::string(kGroupPorts), std::string(kGroupPortsAllowed)});
   list_keys<HookRule>(out, "hook_flow.");
@@ -720,6 +784,16 @@ std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn) {
       {},
       "dce_tcp_g " + std::to_string(dcqcn.dce_tcp_g) +
           " is no power of two; allowed: 1, 2, 4, 8, 16, 32, 64, 128, 256 or 512, in 1/1024"};
+}
+
+std::optional<ThresholdFault> find_fault(const BgpConfig& bgp) {
+  if (bgp.on && bgp.asn == 0) return ThresholdFault{"on", {}, "true needs 'asn', the number of our AS"};
+  if (bgp.on && bgp.router_id.empty())
+    return ThresholdFault{"on", {}, "true needs 'router_id', by which other switches know this one"};
+  if (bgp.hold_s == 1 || bgp.hold_s == 2)
+    return ThresholdFault{
+        "hold_s", {}, std::to_string(bgp.hold_s) + " is too short; allowed: 0 (for ever), or 3 to 65535"};
+  return std::nullopt;
 }
 
 std::optional<ThresholdFault> find_fault(const WatchdogConfig& watchdog) {

@@ -55,6 +55,9 @@ template <>
 std::span<const Key<BfdProfile>> keys();
 template <>
 std::span<const Key<BfdPeerConfig>> keys();
+std::span<const Key<BgpConfig>> keys();
+template <>
+std::span<const Key<BgpNeighborConfig>> keys();
 template <>
 std::span<const Key<PortConfig>> keys();
 template <>
@@ -127,14 +130,15 @@ void for_sections(Visit visit) {
   visit(std::string_view("dcb"), &Config::dcb);
   visit(std::string_view("ecmp"), &Config::ecmp);
   visit(std::string_view("bfd"), &Config::bfd);
+  visit(std::string_view("bgp"), &Config::bgp);
   visit(std::string_view("roce"), &Config::roce);
 }
 
 // Tables below a table, beside its plain keys.
 inline constexpr auto kTopTables = std::to_array<std::string_view>({
-    "api",   "application", "bfd",         "bfd_peer",   "bfd_profile", "buffer",    "dcb",
-    "dcqcn", "ecmp",        "ecn_overlay", "hook_flow",  "inof",        "inof_host", "lldp",
-    "maps",  "pfc_alarm",   "port",        "port_group", "queue",       "roce",      "watchdog",
+    "api",  "application", "bfd",  "bfd_peer",    "bfd_profile", "bgp",  "bgp_neighbor", "buffer",
+    "dcb",  "dcqcn",       "ecmp", "ecn_overlay", "hook_flow",   "inof", "inof_host",    "lldp",
+    "maps", "pfc_alarm",   "port", "port_group",  "queue",       "roce", "watchdog",
 });
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
@@ -168,6 +172,7 @@ std::optional<std::string> find_weights_fault(const PortConfig& port);
 std::optional<ThresholdFault> find_fault(const BfdSettings& bfd);
 std::optional<ThresholdFault> find_fault(const BfdPeerConfig& peer);
 std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn);
+std::optional<ThresholdFault> find_fault(const BgpConfig& bgp);
 
 // A fault in port groups or hook rules that shows only beside the rest of the configuration.
 struct HookFault {

@@ -172,6 +172,14 @@ class Difference {
     for (const auto& [path, text] : peers) add(path, text[0], text[1]);
   }
 
+  // By address: their order means nothing.
+  void bgp_neighbors(const Config& from, const Config& to) {
+    std::map<std::string, std::array<const BgpNeighborConfig*, 2>> pairs;
+    for (const BgpNeighborConfig& n : from.bgp_neighbors) pairs[n.address][0] = &n;
+    for (const BgpNeighborConfig& n : to.bgp_neighbors) pairs[n.address][1] = &n;
+    for (const auto& [address, pair] : pairs) keys_of("bgp_neighbor." + address + ".", pair[0], pair[1]);
+  }
+
   std::vector<ConfigChange> take() { return std::move(changes_); }
 
  private:
@@ -280,6 +288,7 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to) {
     diff.keys_of(std::string(name) + ".", &(from.*member), &(to.*member));
   });
   diff.inof(from.inof, to.inof);
+  diff.bgp_neighbors(from, to);
   for (const PortConfig& port : from.ports) {
     if (const PortConfig* same = find_port(to, port.name)) {
       diff.port(port, *same);
@@ -304,6 +313,10 @@ std::string to_toml(const Config& config) {
     out.append("\n[").append(name).append("]\n");
     write_keys(out, "", config.*member);
   });
+  for (const BgpNeighborConfig& neighbor : config.bgp_neighbors) {
+    out += "\n[[bgp_neighbor]]\n";
+    write_keys(out, "", neighbor);
+  }
   for (const PortConfig& port : config.ports) write_port(out, port);
   write_hooks(out, config);
   for (const Application& entry : config.applications) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t kLowNs = 32'000;  // 100 KB at 25 Gbit/s, the usual Kmin there
 constexpr std::uint64_t kHighNs = 128'000;
+constexpr std::uint32_t kEveryPacket = 256;  // RoCE's least path MTU
 constexpr std::uint64_t kTrendNs = 10'000;
 
 std::uint32_t capped(std::uint64_t bytes) {
@@ -41,8 +42,8 @@ ll_ipcc make_ipcc_row(const QueueConfig& queue, const RoceConfig& roce, std::uin
   row.low = or_else(ipcc.low_bytes, std::max(8 * frame, in(kLowNs)));
   if (!ipcc.low_bytes && ipcc.high_bytes) row.low = std::min(row.low, ipcc.high_bytes / 2);
   row.high = or_else(ipcc.high_bytes, std::max({16 * frame, in(kHighNs), std::uint64_t{2} * row.low}));
-  row.many = or_else(ipcc.many_bytes, ipcc.few_bytes ? std::max(1U, ipcc.few_bytes / 8) : frame);
-  row.few = std::max(row.many, or_else(ipcc.few_bytes, std::uint64_t{8} * row.many));
+  row.many = or_else(ipcc.many_bytes, ipcc.few_bytes ? std::min(ipcc.few_bytes, kEveryPacket) : kEveryPacket);
+  row.few = std::max(row.many, or_else(ipcc.few_bytes, 2 * frame));
   row.flow_ns = std::uint64_t{ipcc.interval_us} * 1000;
   row.trend_ns = std::max(kTrendNs, 4 * frame * 8 * kSecondNs / rate);
   row.port_cnps = static_cast<__u32>(

@@ -311,7 +311,9 @@ double flow_pass(ScratchPort& port, std::vector<std::uint32_t>& qps, Bytes packe
 
 void measure_flows(const Effort& effort, std::uint32_t flows, double target) {
   ScratchPort port({.roce_flows = std::max(LL_ROCE_FLOWS_DEFAULT, flows)});
-  const Bytes packet = from_hex(read_golden("ecn.tsv")[6][1]);
+  Bytes packet = from_hex(read_golden("ecn.tsv")[6][1]);
+  packet[14 + 20 + 8] = LL_OP_WRITE_MIDDLE;
+  packet[14 + 20 + 8 + 8] = 0;  // as most packets, it asks for no ACK
   const Fd statistics(bpf_enable_stats(BPF_STATS_RUN_TIME));
   std::vector<std::uint32_t> qps;
   for (std::uint32_t i = 0; i < flows; ++i) qps.push_back(2 + i * 7 % 16'000'000);

@@ -82,7 +82,7 @@ def test_cm_pairs_and_releases(switch, wire, wait_for):
 def test_acks_pair_and_say_when_they_only_guess(switch, wire, wait_for):
     s, d = switch
     a, b = wire(s.ns["h1"], "eth0"), wire(s.ns["h2"], "eth0")
-    for qp, port, count in ((QP2, PORT, 2), (QP2 + 1, 0xD001, 8)):
+    for qp, port, count in ((QP2, PORT, 2), (QP2 + 1, 0xD001, 12)):
         for psn in range(count):
             a.send(packet(s, "h1", "h2", qp, port, psn=psn, ackreq=1))
             b.drain() if b.receive(1, lambda p: IP in p, 2) else None

@@ -344,6 +344,31 @@ DcqcnConfig some_dcqcn() {
   dcqcn.rpg_byte_reset = *rc::gen::inRange<std::uint32_t>(0, 1'000'000'001);
   dcqcn.rpg_min_rate_bps = *rc::gen::inRange<std::uint64_t>(1'000'000, 1'000'000'000);
   return dcqcn;
+BgpConfig some_bgp() {
+  BgpConfig bgp;
+  bgp.asn = *rc::gen::inRange<std::uint32_t>(1, UINT32_MAX);
+  bgp.router_id = "10.0.0.1";
+  bgp.on = *rc::gen::arbitrary<bool>();
+  bgp.cluster_id = *rc::gen::element<std::string>("", "10.0.0.2");
+  bgp.hold_s = *rc::gen::element(0U, 3U, 90U, 65535U);
+  bgp.restart_s = *rc::gen::inRange(0U, 4096U);
+  bgp.local_pref = *rc::gen::arbitrary<std::uint32_t>();
+  return bgp;
+}
+
+std::vector<BgpNeighborConfig> some_bgp_neighbors() {
+  std::vector<BgpNeighborConfig> out;
+  for (const char* address : {"10.0.0.0/24", "10.0.0.7", "fd00::1"}) {
+    if (*rc::gen::arbitrary<bool>()) continue;
+    BgpNeighborConfig n{.address = address};
+    n.asn = *rc::gen::element(0U, 1U, UINT32_MAX);
+    n.client = *rc::gen::arbitrary<bool>();
+    n.password = *rc::gen::element<std::string>("", "a \"quoted\" \\ secret");
+    n.source = *rc::gen::element<std::string>("", "10.0.0.9");
+    n.ttl_security = *rc::gen::inRange(0U, 255U);
+    out.push_back(std::move(n));
+  }
+  return out;
 }
 
 Config some_config() {
@@ -363,6 +388,8 @@ Config some_config() {
   config.dcqcn = some_dcqcn();
   config.inof_host = some_inof_host();
   config.roce = some_roce();
+  config.bgp = some_bgp();
+  config.bgp_neighbors = some_bgp_neighbors();
   config.inof = some_inof();
   allow_some(config.inof.whitelist);
   std::set<std::string> names;

@@ -71,8 +71,24 @@ TEST(Departure, NobodyWaitsBeyondTheHorizon) {
   ll_rp_flow flow = fresh();
   flow.rp.rate_bps = 1000;
   for (unsigned i = 0; i < 100; ++i) EXPECT_LE(ll_rp_departure(&flow, 5, 1U << 16U), 5 + LL_RP_HORIZON_NS);
+  flow = fresh();
   flow.rp.rate_bps = 0;
   EXPECT_EQ(ll_rp_departure(&flow, 5, kPacket), 0U);
+  EXPECT_EQ(ll_rp_departure(&flow, 5, kPacket), 0U);
+}
+
+// fq goes by the times: a packet that were sent at once would be ahead of those that wait.
+TEST(Departure, BackAtLineRateNothingIsOvertaken) {
+  ll_rp_flow flow = fresh();
+  flow.rp.rate_bps = kLine / 10;
+  ll_rp_departure(&flow, 1000, kPacket);
+  const std::uint64_t waits = ll_rp_departure(&flow, 1000, kPacket);
+  ASSERT_GT(waits, 1000U);
+  flow.rp.rate_bps = kLine;
+  const std::uint64_t next = ll_rp_departure(&flow, 1001, kPacket);
+  EXPECT_GE(next, waits);
+  EXPECT_EQ(ll_rp_departure(&flow, 1002, kPacket), next) << "no more is added";
+  EXPECT_EQ(ll_rp_departure(&flow, next, kPacket), 0U);
 }
 
 // QPs that always have something to send, through one link with a marking queue, to one receiver.
