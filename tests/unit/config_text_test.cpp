@@ -344,6 +344,7 @@ DcqcnConfig some_dcqcn() {
   dcqcn.rpg_byte_reset = *rc::gen::inRange<std::uint32_t>(0, 1'000'000'001);
   dcqcn.rpg_min_rate_bps = *rc::gen::inRange<std::uint64_t>(1'000'000, 1'000'000'000);
   return dcqcn;
+}
 BgpConfig some_bgp() {
   BgpConfig bgp;
   bgp.asn = *rc::gen::inRange<std::uint32_t>(1, UINT32_MAX);
