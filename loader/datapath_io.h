@@ -66,7 +66,7 @@ struct Maps {
   Map<ll_rp_key, ll_rp_flow> rp_flows;
   CounterMap<ll_host_stats> host_stats;
   int host_events = -1;  // ring buffer of ll_host_event
-  int pfc_events = -1;  // ring buffer of ll_pfc_event
+  int pfc_events = -1;   // ring buffer of ll_pfc_event
 };
 
 // Rows of the maps whose size is configured.
