@@ -38,9 +38,10 @@
 #define LL_LEAF_HANDLE(tc) LL_HANDLE(LL_ROOT_MAJOR + 1u + (__u32)(tc))
 
 enum ll_trust {
-	LL_TRUST_PORT = 0,  /* untrusted: the port's own priority */
-	LL_TRUST_DOT1P = 1, /* PCP of the outermost 802.1Q tag */
-	LL_TRUST_DSCP = 2,  /* DSCP of the IP header */
+	LL_TRUST_PORT = 0,        /* untrusted: the port's own priority */
+	LL_TRUST_DOT1P = 1,       /* PCP of the outermost 802.1Q tag */
+	LL_TRUST_DSCP = 2,        /* DSCP of the IP header */
+	LL_TRUST_APPLICATION = 3, /* what protocol it is: map `apps` */
 };
 
 /*
@@ -345,6 +346,19 @@ enum ll_zone_drop {
 struct ll_zone_stats {
 	__u64 drop[LL_ZONE_DROPS];
 };
+
+/*
+ * The application priority table (IEEE 802.1Q, D.2.11), for ports with LL_TRUST_APPLICATION. Map `apps`, key:
+ * LL_APP_KEY, value: the priority, of which the port's dot1p_tc makes a TC.
+ */
+enum ll_app_field {
+	LL_APP_ETHERTYPE = 0,
+	LL_APP_TCP = 1, /* destination port */
+	LL_APP_UDP = 2,
+	LL_APP_PORT = 3, /* of TCP or UDP */
+};
+#define LL_APPS 128u
+#define LL_APP_KEY(field, protocol) ((__u32)(field) << 16 | (__u32)(protocol))
 
 /* Map `meta`, one row: whose maps these are. Read and written by user space alone. */
 struct ll_meta {

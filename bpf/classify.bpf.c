@@ -11,6 +11,7 @@
 #include "pause.h"
 #include "zone.h"
 #include "lldp.h"
+#include "application.h"
 #include "roce.h"
 #include "dcqcn_ingress.h"
 #include "ecn_overlay_ingress.h"
@@ -52,7 +53,7 @@ int ll_classify_ingress(struct __sk_buff *skb)
 		return LL_TCX_DROP;
 	if (LL_UNLIKELY(port->overlay) && h.ip && ll_overlay_ingress(skb, port->slot, h.l3_off, h.ip, h.tos))
 		return LL_TCX_DROP;
-	c = ll_classify(port, &h);
+	c = ll_classify_packet(skb, port, &h);
 	skb->priority = LL_PRIORITY(c.tc);
 	skb->tc_index = LL_TC_INDEX(c.tc);
 

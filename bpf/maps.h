@@ -353,6 +353,13 @@ LL_MAP struct {
 } ipcc_stats SEC(".maps");
 
 LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LL_APPS);
+	__type(key, __u32);
+	__type(value, __u32);
+} apps SEC(".maps");
+
+LL_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);

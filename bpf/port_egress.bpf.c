@@ -10,6 +10,7 @@
 #include "hook.h"
 #include "mmu.h"
 #include "dequeue.h"
+#include "application.h"
 #include "dcqcn_egress.h"
 #include "ecn_overlay_egress.h"
 #include "ipcc.h"
@@ -31,7 +32,7 @@ static __always_inline __u32 egress_tc(struct __sk_buff *skb, const struct ll_po
 		return tc;
 	tc = ll_tc_of_index(skb->tc_index);
 	if (tc >= LL_TCS || !ll_find_port(skb->ingress_ifindex))
-		tc = ll_classify(egress, h).tc;
+		tc = ll_classify_packet(skb, egress, h).tc;
 	skb->priority = LL_PRIORITY(tc);
 	return tc;
 }

@@ -49,6 +49,8 @@ void add_show(CLI::App& root, Action& action) {
   add_show_inof(*show, action);
   add_show_inof_host(*show, action);
   add_show_lldp(*show, action);
+  add_show_dcb(*show, action);
+  add_show_ecmp(*show, action);
   add_show_bfd(*show, action);
   add_show_flows(*show, action);
   add_show_ipcc(*show, action);

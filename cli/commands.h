@@ -10,6 +10,7 @@
 #include "bgp.grpc.pb.h"
 #include "cli/context.h"
 #include "cli/table.h"
+#include "dcb.grpc.pb.h"
 #include "dcqcn.grpc.pb.h"
 #include "ecn_overlay.grpc.pb.h"
 #include "inof.grpc.pb.h"
@@ -34,6 +35,8 @@ void add_show_inof(CLI::App& show, Action& action);
 void add_zone(CLI::App& root, Action& action);
 void add_zone_switches(CLI::App& root, Action& action);  // default-zone, hard-zoning
 void add_show_inof_host(CLI::App& show, Action& action);
+void add_show_dcb(CLI::App& show, Action& action);  // dcb, ets, application
+void add_show_ecmp(CLI::App& show, Action& action);
 void add_show_bgp(CLI::App& show, Action& action);
 void add_clear_bgp(CLI::App& clear, Action& action);
 void add_bgp(CLI::App& root, Action& action);
@@ -74,6 +77,10 @@ std::string inof_zones_text(const v1::ListInofZonesReply& reply, const Style& st
 std::string inof_status_text(const v1::GetInofStatusReply& reply, const Style& style);
 std::string inof_statistics_text(const v1::GetInofStatisticsReply& reply, const Style& style);
 std::string inof_whitelist_text(const v1::GetInofWhitelistReply& reply, const Style& style);
+std::string dcb_text(const v1::ListDcbReply& reply, const Style& style);
+std::string ets_text(const v1::ListEtsReply& reply, const Style& style);
+std::string applications_text(const v1::ListApplicationsReply& reply, const Style& style);
+std::string ecmp_text(const v1::GetEcmpReply& reply, const Style& style);
 std::string bgp_summary_text(const v1::ListBgpNeighborsReply& reply, const Style& style);
 std::string bgp_neighbors_text(const v1::ListBgpNeighborsReply& reply, const Style& style);
 std::string bgp_routes_text(const v1::ListBgpRoutesReply& reply, const Style& style);

@@ -12,6 +12,7 @@
 #include <asio/steady_timer.hpp>
 #include <chrono>
 #include <memory>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "daemon/bfd/api_io.h"
 #include "daemon/bgp/api_io.h"
 #include "daemon/core/clock.h"
+#include "daemon/dcb/api_io.h"
 #include "daemon/dcqcn/api_io.h"
 #include "daemon/ecn_overlay/api_io.h"
 #include "daemon/inof/host_api_io.h"
@@ -57,6 +59,7 @@ class Daemon {
   void heal_counters();
   // Ports, links or addresses are not what they were.
   void tell_protocols();
+  void keep_hash_policy();
   void look_for_hook_flows();
   void watch_for_deadlocks();
   void age_flows();
@@ -77,6 +80,8 @@ class Daemon {
   std::unique_ptr<dcqcn::DcqcnService> dcqcn_;
   std::unique_ptr<inof::HostService> inof_host_;
   std::unique_ptr<inof::SwitchService> inof_switch_;
+  std::unique_ptr<dcb::DcbService> dcb_;
+  ecmp::HashPolicy ecmp_;
   std::unique_ptr<bfd::BfdService> bfd_;
   std::unique_ptr<roce::RoceService> roce_;
   std::unique_ptr<bgp::BgpService> bgp_;
@@ -109,7 +114,9 @@ Status Daemon::open_events() {
   if (!events) return std::unexpected(events.error());
   events_ = std::make_unique<net::Netlink>(std::move(*events));
   if (auto ok = events_->ignore_gate_events(); !ok) return ok;
-  if (auto ok = events_->subscribe({RTNLGRP_LINK, RTNLGRP_TC, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR}); !ok)
+  if (auto ok = events_->subscribe(
+          {RTNLGRP_LINK, RTNLGRP_TC, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_DCB});
+      !ok)
     return ok;
   event_fd_ = std::make_unique<asio::posix::stream_descriptor>(loop_, dup(events_->fd()));
   return {};
@@ -137,6 +144,7 @@ Status Daemon::start(const Config& config) {
   dcqcn_ = std::make_unique<dcqcn::DcqcnService>(loop_, *ports_);
   inof_host_ = std::make_unique<inof::HostService>(loop_, *netlink_);
   inof_switch_ = std::make_unique<inof::SwitchService>(loop_, *ports_, lldp_->agent(), instance_);
+  dcb_ = std::make_unique<dcb::DcbService>(*netlink_, *pfc_);
   bfd_ = std::make_unique<bfd::BfdService>(loop_);
   bgp_ = std::make_unique<bgp::BgpService>(loop_, *inof_switch_, *bfd_, adopted);
   pfc_->on_deadlock(
@@ -151,6 +159,8 @@ Status Daemon::start(const Config& config) {
                                                              [this] {
                                                                given_back_ = true;
                                                                lldp_->leave();
+                                                               dcb_->leave();
+                                                               ecmp_.leave();
                                                                inof_switch_->leave();
                                                                stop();
                                                              }});
@@ -159,7 +169,8 @@ Status Daemon::start(const Config& config) {
       {lldp::make_api(loop_, *lldp_, *ports_), dcqcn::make_api(loop_, *dcqcn_),
        ecn_overlay::make_api(loop_, *ecn_overlay_, *ports_), inof::make_host_api(loop_, *inof_host_),
        inof::make_switch_api(loop_, *inof_switch_, *ports_), bfd::make_api(loop_, *bfd_),
-       roce::make_api(loop_, *roce_, *ports_), bgp::make_api(loop_, *bgp_)});
+       roce::make_api(loop_, *roce_, *ports_), bgp::make_api(loop_, *bgp_),
+       dcb::make_api(loop_, *dcb_, ecmp_, *ports_)});
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
   inof_switch_->start(config.inof);
@@ -226,6 +237,8 @@ void Daemon::tell_protocols() {
   dcqcn_->apply();
   inof_host_->apply(ports_->running(), ports_->ports());
   inof_switch_->apply_ports();
+  dcb_->apply(ports_->running(), ports_->ports());
+  keep_hash_policy();
   bfd_->apply(ports_->running());
 }
 
@@ -246,11 +259,14 @@ void Daemon::wait_for_signal() {
 void Daemon::wait_for_events() {
   event_fd_->async_wait(asio::posix::stream_descriptor::wait_read, [this](const asio::error_code& error) {
     if (error) return;
+    std::set<std::string> dcb;  // interfaces; the driver is asked after all events are read
     const bool complete = events_->read_events([&](nlmsghdr* header) {
+      if (const std::string name = net::dcb_interface(header); !name.empty()) dcb.insert(name);
       if (const auto news = net::read_link_news(header)) inof_switch_->link_changed(news->ifindex, news->up);
     });
     if (!complete) spdlog::warn("netlink events were lost; looking at everything anew");
     if (auto ok = ports_->reconcile(); !ok) spdlog::error("{}", ok.error());
+    for (const std::string& name : dcb) dcb_->changed(name, steady_clock::now());
     tell_protocols();
     wait_for_events();
   });
@@ -277,8 +293,13 @@ void Daemon::heal_counters() {
   });
 }
 
+void Daemon::keep_hash_policy() {
+  if (!given_back_) ecmp_.apply(ports_->running().ecmp);
+}
+
 void Daemon::look_for_hook_flows() {
   if (const auto alarm = ports_->poll_hooks(steady_clock::now())) spdlog::warn("{}", *alarm);
+  keep_hash_policy();  // nothing tells of a sysctl that somebody changed
   hooks_.expires_after(kHooksEvery);
   hooks_.async_wait([this](const asio::error_code& error) {
     if (!error) look_for_hook_flows();
@@ -287,6 +308,7 @@ void Daemon::look_for_hook_flows() {
 
 // steady_clock is CLOCK_MONOTONIC, as the datapath's times are.
 void Daemon::watch_for_deadlocks() {
+  dcb_->poll(monotonic_now());
   const steady_clock::time_point next{std::chrono::nanoseconds(pfc_->watch(monotonic_now()))};
   deadlock_.expires_at(next);
   deadlock_.async_wait([this](const asio::error_code& error) {

@@ -182,6 +182,7 @@ Status Datapath::load(const std::string& build, const MapSizes& sizes) {
            .zone_bits = Map<ll_zone_key, ll_zone_bits>(bpf_map__fd(maps.zone_bits)),
            .zone_allow = Map<ll_allow_key, std::uint32_t>(bpf_map__fd(maps.zone_allow)),
            .zone_stats = CounterMap<ll_zone_stats>(bpf_map__fd(maps.zone_stats)),
+           .apps = Map<std::uint32_t, std::uint32_t>(bpf_map__fd(maps.apps)),
            .hooks = Map<std::uint32_t, ll_hook>(bpf_map__fd(maps.hooks)),
            .hook_stats = CounterMap<ll_hook_stats>(bpf_map__fd(maps.hook_stats)),
            .hook_flows = Map<ll_hook_key, ll_hook_flow>(bpf_map__fd(maps.hook_flows)),

@@ -46,6 +46,7 @@ struct Maps {
   Map<ll_zone_key, ll_zone_bits> zone_bits;
   Map<ll_allow_key, std::uint32_t> zone_allow;
   CounterMap<ll_zone_stats> zone_stats;
+  Map<std::uint32_t, std::uint32_t> apps;
   Map<std::uint32_t, ll_hook> hooks;
   CounterMap<ll_hook_stats> hook_stats;
   Map<ll_hook_key, ll_hook_flow> hook_flows;
@@ -65,7 +66,7 @@ struct Maps {
   Map<ll_rp_key, ll_rp_flow> rp_flows;
   CounterMap<ll_host_stats> host_stats;
   int host_events = -1;  // ring buffer of ll_host_event
-  int pfc_events = -1;  // ring buffer of ll_pfc_event
+  int pfc_events = -1;   // ring buffer of ll_pfc_event
 };
 
 // Rows of the maps whose size is configured.

@@ -68,25 +68,22 @@ v1::Pfc view_pfc(const Context& context, const port::Port& port, unsigned tc, st
     out.set_quanta(plan.quanta);
     out.set_alpha(alpha_of(plan.alpha));
   }
+  pfc::HardwarePfc nic;
   if (const auto* watched = context.pfc.watchdogs().port(port.slot)) {
     out.set_rx_fps(watched->classes[tc].rx.rate_fps());
     out.set_tx_fps(watched->classes[tc].tx.rate_fps());
+    nic = watched->hardware;
     if (info && info->plans[tc] && !info->in_force(tc)) out.set_withheld(why_withheld(context, *watched, tc));
   }
-  if (const auto* watched = context.pfc.watchdogs().port(port.slot)) {
-    out.set_rx_fps(watched->classes[tc].rx.rate_fps());
-    out.set_tx_fps(watched->classes[tc].tx.rate_fps());
-    if (info && info->plans[tc] && !info->in_force(tc)) out.set_withheld(why_withheld(context, *watched, tc));
-  }
-  out.set_tx_xoff(mmu.get(row, &ll_mmu::tx_xoff));
+  out.set_tx_xoff(mmu.get(row, &ll_mmu::tx_xoff) + nic.tx_frames[tc]);
   out.set_tx_xon(mmu.get(row, &ll_mmu::tx_xon));
   out.set_peer_stopped(mmu.get(row, &ll_mmu::xoff) != 0);
-  out.set_rx_frames(pause.get(row, &ll_pause::rx_frames));
+  out.set_rx_frames(pause.get(row, &ll_pause::rx_frames) + nic.rx_frames[tc]);
   out.set_transitions(pause.get(row, &ll_pause::transitions));
   const std::uint64_t since = pause.get(row, &ll_pause::since_ns);
   const std::uint64_t present = since ? now - std::min(now, since) : 0;
-  out.set_paused(since != 0);
-  out.set_paused_ms((pause.get(row, &ll_pause::paused_ns) + present) / kMillisecondNs);
+  out.set_paused(since != 0 || (nic.paused >> tc & 1U));
+  out.set_paused_ms((pause.get(row, &ll_pause::paused_ns) + present + nic.paused_ns[tc]) / kMillisecondNs);
   if (const std::uint64_t last = pause.get(row, &ll_pause::last_ns))
     out.set_last_pause_ms_ago(ms_between(last, now));
   return out;
@@ -110,6 +107,9 @@ v1::PfcPort view_pfc_port(const Context& context, const port::Port& port) {
     out.set_tx_fps(watched->tx.rate_fps());
     out.set_rx_alarm(watched->rx.raised());
     out.set_tx_alarm(watched->tx.raised());
+    std::uint64_t by_nic = 0;
+    for (const std::uint64_t frames : watched->hardware.rx_frames) by_nic += frames;
+    out.set_rx_pfc(out.rx_pfc() + by_nic);
     std::uint64_t storms = 0;
     for (const auto& c : watched->classes) storms += c.dog.counters().lossy_storms;
     out.set_lossy_storms(storms);

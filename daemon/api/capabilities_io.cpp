@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 
+#include "daemon/net/dcb_io.h"
 #include "daemon/net/qdisc_io.h"
 #include "loader/probe_io.h"
 
@@ -40,6 +41,40 @@ void add_bridge_filter(v1::GetCapabilitiesReply& reply) {
                 "needed");
 }
 
+std::string dcb_detail(const net::DcbState& state, net::DcbPart part) {
+  switch (part) {
+    case net::DcbPart::Pfc:
+      return state.pfc ? "on " + std::to_string(state.pfc->cap) +
+                             " priorities at once; the driver obeys received frames"
+                       : "in software alone";
+    case net::DcbPart::Ets:
+      return state.ets ? std::to_string(state.ets->cap) + " TCs; beside the queue tree" : "in software alone";
+    case net::DcbPart::Buffers:
+      return state.buffers ? std::to_string(state.buffers->total_bytes) + " bytes" : "the driver shows none";
+    case net::DcbPart::Cee:
+      return state.cee ? "pre-standard DCB" : "the driver has IEEE alone";
+    default:
+      return net::has_part(state, part) ? "by the driver" : "not by the driver";
+  }
+}
+
+// What of DCB the driver has. Everything that ports need works in software as well.
+template <class List>
+void add_dcb(List* list, const std::string& interface) {
+  auto netlink = net::Netlink::open();
+  if (!netlink) return;
+  const auto state = net::read_dcb_state(*netlink, interface);
+  if (!state || !*state)
+    return add(list, "dcb", false,
+               state ? "the driver has none; PFC and ETS work in software" : state.error());
+  add(list, "dcb", true,
+      (*state)->firmware_managed() ? "run by the NIC's firmware; it is left alone" : "by the driver");
+  using enum net::DcbPart;
+  for (const net::DcbPart part : {Pfc, Ets, Buffers, MaxRate, Trust, Cee})
+    add(list, "dcb-" + std::string(net::to_string(part)), net::has_part(**state, part),
+        dcb_detail(**state, part));
+}
+
 void add_port(v1::GetCapabilitiesReply& reply, const port::Port& port) {
   auto* out = reply.add_ports();
   out->set_port(port.config.name);
@@ -49,6 +84,7 @@ void add_port(v1::GetCapabilitiesReply& reply, const port::Port& port) {
   add(list, "attached", port.state == port::PortState::Attached, port.reason);
   add(list, "ingress-hook", present, "tcx; native XDP loses bursts on veth and is for NICs");
   add(list, "ecn-point", present, "enqueue, on the leaf's depth");
+  if (present) add_dcb(list, port.link.name);
   if (port.link.tx_queues > 1)
     add(list, "multi-queue", false,
         std::to_string(port.link.tx_queues) + " transmit queues of " +

@@ -20,6 +20,10 @@ PriorityMaps default_maps() {
   return maps;
 }
 
+std::vector<Application> default_applications() {
+  return {{.field = AppField::Udp, .protocol = 4791, .priority = 3}};
+}
+
 QueueConfig default_queue(unsigned tc) {
   QueueConfig queue;
   queue.limit_bytes = kDefaultLimitBytes;

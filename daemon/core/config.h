@@ -21,8 +21,12 @@ namespace lossless {
 inline constexpr unsigned kTcs = 8;
 inline constexpr unsigned kDscps = 64;
 
-enum class Trust : std::uint8_t { Port, Dot1p, Dscp };
+enum class Trust : std::uint8_t { Port, Dot1p, Dscp, Application };
 enum class Schedule : std::uint8_t { Strict, Wrr };
+enum class Weights : std::uint8_t { Relative, Percent };
+enum class DcbUse : std::uint8_t { Off, Auto, Required };  // of a driver's DCB
+enum class EcmpHash : std::uint8_t { Keep, L3, L4, Inner };
+enum class AppField : std::uint8_t { EtherType, Tcp, Udp, Port };
 enum class SystemRole : std::uint8_t { Switch, Host };
 enum class LldpMode : std::uint8_t { Off, Tx, Rx, Both };
 // Which DSCPs of tunnelled packets are carried into the outer header.
@@ -93,9 +97,11 @@ struct PortConfig {
   std::string name;            // interface name, 1-15 characters
   std::uint64_t rate_bps = 0;  // bits per second of whole Ethernet frames without FCS; 0 = not limited
   Trust trust = Trust::Dscp;
-  unsigned priority = 0;           // dot1p of packets that carry nothing to trust
-  LldpMode lldp = LldpMode::Both;  // while [lldp] is on
-  bool ecn_overlay = true;         // while [ecn_overlay] is on
+  unsigned priority = 0;                // dot1p of packets that carry nothing to trust
+  LldpMode lldp = LldpMode::Both;       // while [lldp] is on
+  bool ecn_overlay = true;              // while [ecn_overlay] is on
+  Weights weights = Weights::Relative;  // percent: those of each WRR group add to 100
+  DcbUse dcb = DcbUse::Auto;
   PriorityMaps maps;
   std::array<QueueConfig, kTcs> queues;
   pfc::WatchdogConfig watchdog;  // of each TC with PFC
@@ -314,6 +320,30 @@ struct HookRule {
 inline constexpr std::size_t kMaxHookRules = 1000;
 inline constexpr std::size_t kMaxPortGroups = 255;  // LL_HOOK_MAX_GROUP of bpf/stages/hook_flow.h
 
+// Ports whose driver has DCB.
+struct DcbConfig {
+  bool put_back = true;  // what another program changes
+  bool buffers = false;  // the driver's receive buffers follow the headroom of lossless TCs
+  bool operator==(const DcbConfig&) const = default;
+};
+
+// An entry of the application table: frames of a protocol have a priority. Ports that trust "application"
+// go by it, and it is written into drivers that have such a table.
+struct Application {
+  AppField field = AppField::Udp;
+  unsigned protocol = 0;  // EtherType, or destination port
+  unsigned priority = 0;  // 0-7
+  bool operator==(const Application&) const = default;
+};
+inline constexpr std::size_t kMaxApplications = 128;
+std::vector<Application> default_applications();  // RoCEv2, UDP 4791: priority 3
+
+// How routes with several next hops are shared out.
+struct EcmpConfig {
+  EcmpHash hash = EcmpHash::Keep;  // keep: the kernel's setting is left alone
+  bool operator==(const EcmpConfig&) const = default;
+};
+
 struct Config {
   std::string instance = "default";
   SystemRole role = SystemRole::Switch;
@@ -325,6 +355,9 @@ struct Config {
   EcnOverlayConfig ecn_overlay;
   DcqcnConfig dcqcn;
   InofHostConfig inof_host;
+  DcbConfig dcb;
+  EcmpConfig ecmp;
+  std::vector<Application> applications = default_applications();
   BfdSettings bfd;
   RoceConfig roce;
   BgpConfig bgp;
@@ -399,6 +432,8 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to);
 std::string_view to_string(Trust t);
 std::string_view to_string(Schedule s);
 std::string_view to_string(LldpMode m);
+std::string_view to_string(AppField f);
+std::string_view to_string(EcmpHash h);
 std::string_view to_string(OverlayDscp d);
 std::string_view to_string(CnpPer per);
 std::string_view to_string(InofHook h);

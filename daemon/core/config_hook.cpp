@@ -26,6 +26,7 @@ std::set<unsigned> tcs_of(const PortConfig& port, unsigned dscp) {
     case Trust::Port:
       return {maps.dot1p_tc[port.priority]};
     case Trust::Dot1p:
+    case Trust::Application:
       break;
   }
   return {maps.dot1p_tc.begin(), maps.dot1p_tc.end()};

@@ -20,11 +20,20 @@ static_assert(kTcs == LL_TCS && kDscps == LL_DSCPS && kMaxPorts == LL_MAX_PORTS)
 static_assert(kMaxInofZones + 1 == LL_ZONES);
 static_assert(static_cast<int>(Trust::Port) == LL_TRUST_PORT &&
               static_cast<int>(Trust::Dot1p) == LL_TRUST_DOT1P &&
-              static_cast<int>(Trust::Dscp) == LL_TRUST_DSCP);
+              static_cast<int>(Trust::Dscp) == LL_TRUST_DSCP &&
+              static_cast<int>(Trust::Application) == LL_TRUST_APPLICATION);
+static_assert(static_cast<int>(AppField::EtherType) == LL_APP_ETHERTYPE &&
+              static_cast<int>(AppField::Tcp) == LL_APP_TCP &&
+              static_cast<int>(AppField::Udp) == LL_APP_UDP &&
+              static_cast<int>(AppField::Port) == LL_APP_PORT);
 
 // In the order of the enumerations.
-constexpr std::array<std::string_view, 3> kTrusts{"port", "dot1p", "dscp"};
+constexpr std::array<std::string_view, 4> kTrusts{"port", "dot1p", "dscp", "application"};
 constexpr std::array<std::string_view, 2> kSchedules{"strict", "wrr"};
+constexpr std::array<std::string_view, 2> kWeights{"relative", "percent"};
+constexpr std::array<std::string_view, 3> kDcbUses{"off", "auto", "required"};
+constexpr std::array<std::string_view, 4> kEcmpHashes{"keep", "l3", "l4", "inner"};
+constexpr std::array<std::string_view, 4> kAppFields{"ethertype", "tcp", "udp", "port"};
 // Powers of two, from LL_ALPHA_MIN on.
 constexpr std::array<std::string_view, LL_ALPHA_MAX> kAlphas{"1/128", "1/64", "1/32", "1/16", "1/8", "1/4",
                                                              "1/2",   "1",    "2",    "4",    "8"};
@@ -336,6 +345,20 @@ constexpr std::array kPortKeys{
     row<PortConfig, &PortConfig::priority>("priority", integer(0, kTcs - 1)),
     row<PortConfig, &PortConfig::lldp>("lldp", Rule(kLldpModes)),
     row<PortConfig, &PortConfig::ecn_overlay>("ecn_overlay", kBool),
+    row<PortConfig, &PortConfig::weights>("weights", Rule(kWeights)),
+    row<PortConfig, &PortConfig::dcb>("dcb", Rule(kDcbUses)),
+};
+constexpr std::array kDcbKeys{
+    row<DcbConfig, &DcbConfig::put_back>("put_back", kBool),
+    row<DcbConfig, &DcbConfig::buffers>("buffers", kBool),
+};
+constexpr std::array kEcmpKeys{
+    row<EcmpConfig, &EcmpConfig::hash>("hash", Rule(kEcmpHashes)),
+};
+constexpr std::array kApplicationKeys{
+    row<Application, &Application::field>("field", Rule(kAppFields)),
+    row<Application, &Application::protocol>("protocol", integer(1, 65535)),
+    row<Application, &Application::priority>("priority", integer(0, kTcs - 1)),
 };
 constexpr std::array kQueueKeys{
     row<QueueConfig, &QueueConfig::lossless>("lossless", kBool),
@@ -506,6 +529,18 @@ std::span<const Key<InofHostConfig>> keys() {
   return kInofHostKeys;
 }
 template <>
+std::span<const Key<DcbConfig>> keys() {
+  return kDcbKeys;
+}
+template <>
+std::span<const Key<EcmpConfig>> keys() {
+  return kEcmpKeys;
+}
+template <>
+std::span<const Key<Application>> keys() {
+  return kApplicationKeys;
+}
+template <>
 std::span<const Key<BfdSettings>> keys() {
   return kBfdKeys;
 }
@@ -609,6 +644,7 @@ std::vector<KeyInfo> known_keys() {
   out.push_back({"inof.whitelist.exceptions", "an array of interface names"});
   list_keys<InofAllowConfig>(out, "inof.whitelist.allow.");
   out.push_back({"inof.whitelist.allow.hosts", allowed(kHostsKey)});
+  list_keys<Application>(out, "application.");
   list_keys<BgpNeighborConfig>(out, "bgp_neighbor.");
   list_keys<PortGroup>(out, "port_group.");
   out.push_back({"port_group." + std::string(kGroupPorts), std::string(kGroupPortsAllowed)});
@@ -725,6 +761,19 @@ std::optional<ThresholdFault> find_fault(const InofHostConfig& host) {
   return std::nullopt;
 }
 
+std::optional<std::string> find_weights_fault(const PortConfig& port) {
+  if (port.weights != Weights::Percent) return std::nullopt;
+  for (const unsigned group : {1U, 2U}) {
+    unsigned sum = 0;
+    for (const QueueConfig& queue : port.queues)
+      if (queue.schedule == Schedule::Wrr && queue.group == group) sum += queue.weight;
+    if (sum != 0 && sum != 100)
+      return "the weights of WRR group " + std::to_string(group) + " add to " + std::to_string(sum) +
+             " percent; allowed: 100 together, or weights = \"relative\"";
+  }
+  return std::nullopt;
+}
+
 std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn) {
   if (std::has_single_bit(dcqcn.dce_tcp_g) && dcqcn.rpg_min_rate_bps > 0) return std::nullopt;
   if (dcqcn.rpg_min_rate_bps == 0)
@@ -810,6 +859,8 @@ std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_b
 
 std::string_view to_string(Trust t) { return kTrusts[static_cast<std::size_t>(t)]; }
 std::string_view to_string(Schedule s) { return kSchedules[static_cast<std::size_t>(s)]; }
+std::string_view to_string(AppField f) { return kAppFields[static_cast<std::size_t>(f)]; }
+std::string_view to_string(EcmpHash h) { return kEcmpHashes[static_cast<std::size_t>(h)]; }
 std::string_view to_string(LldpMode m) { return kLldpModes[static_cast<std::size_t>(m)]; }
 std::string_view to_string(OverlayDscp d) { return kOverlayDscps[static_cast<std::size_t>(d)]; }
 std::string_view to_string(CnpPer per) { return kCnpPers[static_cast<std::size_t>(per)]; }

@@ -44,6 +44,12 @@ std::span<const Key<DcqcnConfig>> keys();
 template <>
 std::span<const Key<InofHostConfig>> keys();
 template <>
+std::span<const Key<DcbConfig>> keys();
+template <>
+std::span<const Key<EcmpConfig>> keys();
+template <>
+std::span<const Key<Application>> keys();
+template <>
 std::span<const Key<BfdSettings>> keys();
 template <>
 std::span<const Key<BfdProfile>> keys();
@@ -121,6 +127,8 @@ void for_sections(Visit visit) {
   visit(std::string_view("ecn_overlay"), &Config::ecn_overlay);
   visit(std::string_view("dcqcn"), &Config::dcqcn);
   visit(std::string_view("inof_host"), &Config::inof_host);
+  visit(std::string_view("dcb"), &Config::dcb);
+  visit(std::string_view("ecmp"), &Config::ecmp);
   visit(std::string_view("bfd"), &Config::bfd);
   visit(std::string_view("bgp"), &Config::bgp);
   visit(std::string_view("roce"), &Config::roce);
@@ -128,26 +136,9 @@ void for_sections(Visit visit) {
 
 // Tables below a table, beside its plain keys.
 inline constexpr auto kTopTables = std::to_array<std::string_view>({
-    "api",
-    "bfd",
-    "bfd_peer",
-    "bfd_profile",
-    "bgp",
-    "bgp_neighbor",
-    "buffer",
-    "dcqcn",
-    "ecn_overlay",
-    "hook_flow",
-    "inof",
-    "inof_host",
-    "lldp",
-    "maps",
-    "pfc_alarm",
-    "port",
-    "port_group",
-    "queue",
-    "roce",
-    "watchdog",
+    "api",  "application", "bfd",  "bfd_peer",    "bfd_profile", "bgp",  "bgp_neighbor", "buffer",
+    "dcb",  "dcqcn",       "ecmp", "ecn_overlay", "hook_flow",   "inof", "inof_host",    "lldp",
+    "maps", "pfc_alarm",   "port", "port_group",  "queue",       "roce", "watchdog",
 });
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
@@ -176,6 +167,8 @@ std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const B
 std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);
 std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
 std::optional<ThresholdFault> find_fault(const InofHostConfig& host);
+// Weights in percent that do not add to 100, as the rest of a sentence that begins with the port's key.
+std::optional<std::string> find_weights_fault(const PortConfig& port);
 std::optional<ThresholdFault> find_fault(const BfdSettings& bfd);
 std::optional<ThresholdFault> find_fault(const BfdPeerConfig& peer);
 std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn);

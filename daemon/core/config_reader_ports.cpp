@@ -272,6 +272,8 @@ PortConfig PortReader::read_port(const toml::table& table, std::size_t number, D
   for (unsigned tc = 0; tc < kTcs; ++tc) port.queues[tc] = finish_queue(defaults.queues[tc], path);
   port.watchdog = finish(defaults.watchdog, path);
   port.pfc_alarm = finish(defaults.pfc_alarm, path);
+  if (const auto fault = find_weights_fault(port))
+    reader_.error(given.at("weights").begin, path + ".weights: " + *fault);
   return port;
 }
 

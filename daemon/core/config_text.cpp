@@ -138,6 +138,16 @@ class Difference {
     for (const auto& [path, text] : texts) add(path, text[0], text[1]);
   }
 
+  // One entry for each protocol: their order means nothing.
+  void applications(const Config& from, const Config& to) {
+    std::map<std::string, std::array<std::string, 2>> texts;
+    for (const std::size_t side : {0U, 1U})
+      for (const Application& entry : (side == 0 ? from : to).applications)
+        texts["application." + std::string(to_string(entry.field)) + "." + std::to_string(entry.protocol)]
+             [side] = std::to_string(entry.priority);
+    for (const auto& [path, text] : texts) add(path, text[0], text[1]);
+  }
+
   // Profiles are matched by name; peers, which are small, by all that tells them apart.
   void bfd(const Config& from, const Config& to) {
     const auto named = [](const Config& config, const std::string& name) {
@@ -290,6 +300,7 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to) {
     if (!find_port(from, port.name)) diff.add("port." + port.name, "", inline_table(port, "name"));
   }
   diff.hooks(from, to);
+  diff.applications(from, to);
   diff.bfd(from, to);
   return diff.take();
 }
@@ -297,6 +308,7 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to) {
 std::string to_toml(const Config& config) {
   std::string out;
   write_keys(out, "", config);
+  if (config.applications.empty()) out += "application = []\n";  // none, not the default ones
   for_sections([&]<class Section>(std::string_view name, Section Config::* member) {
     out.append("\n[").append(name).append("]\n");
     write_keys(out, "", config.*member);
@@ -307,6 +319,10 @@ std::string to_toml(const Config& config) {
   }
   for (const PortConfig& port : config.ports) write_port(out, port);
   write_hooks(out, config);
+  for (const Application& entry : config.applications) {
+    out += "\n[[application]]\n";
+    write_keys(out, "", entry);
+  }
   write_bfd(out, config);
   return out + to_toml(config.inof);
 }

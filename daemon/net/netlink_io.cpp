@@ -16,12 +16,12 @@
 namespace lossless::net {
 namespace {
 
-constexpr std::size_t kMessageBytes = 4096;
 constexpr int kBufferBytes = 1 << 20;
 
 // The reply to one request: libnl's callbacks collect into it.
 struct Reply {
   int error = 0;
+  bool acknowledged = false;
   std::string* words = nullptr;
   const std::function<void(nlmsghdr*)>* each = nullptr;
 };
@@ -46,7 +46,10 @@ int on_error(sockaddr_nl*, nlmsgerr* error, void* arg) {
   return NL_STOP;
 }
 
-int on_ack(nl_msg*, void*) { return NL_STOP; }
+int on_ack(nl_msg*, void* arg) {
+  static_cast<Reply*>(arg)->acknowledged = true;
+  return NL_STOP;
+}
 
 int on_valid_sequence(nl_msg*, void*) { return NL_OK; }
 
@@ -61,28 +64,12 @@ using Callbacks = std::unique_ptr<nl_cb, void (*)(nl_cb*)>;
 Callbacks make_callbacks(Reply& reply) {
   Callbacks callbacks(nl_cb_alloc(NL_CB_DEFAULT), nl_cb_put);
   nl_cb_err(callbacks.get(), NL_CB_CUSTOM, on_error, &reply);
-  nl_cb_set(callbacks.get(), NL_CB_ACK, NL_CB_CUSTOM, on_ack, nullptr);
+  nl_cb_set(callbacks.get(), NL_CB_ACK, NL_CB_CUSTOM, on_ack, &reply);
   nl_cb_set(callbacks.get(), NL_CB_VALID, NL_CB_CUSTOM, on_valid, &reply);
   return callbacks;
 }
 
 }  // namespace
-
-Message::Message(int type, int flags) : msg_(nlmsg_alloc_size(kMessageBytes), nlmsg_free) {
-  nlmsg_put(msg_.get(), NL_AUTO_PORT, NL_AUTO_SEQ, type, 0, NLM_F_REQUEST | flags);
-}
-
-Message& Message::text(int type, std::string_view value) {
-  nla_put_string(msg_.get(), type, std::string(value).c_str());
-  return *this;
-}
-
-Message& Message::nest(int type, const std::function<void(Message&)>& fill) {
-  nlattr* start = nla_nest_start(msg_.get(), type);
-  fill(*this);
-  nla_nest_end(msg_.get(), start);
-  return *this;
-}
 
 Netlink::Netlink()
     : socket_(nl_socket_alloc(), nl_socket_free), kernel_words_(std::make_unique<std::string>()) {}
@@ -108,10 +95,22 @@ int Netlink::transact(const Message& message) {
 int Netlink::request_errno(const Message& message) {
   nlmsg_hdr(message.raw())->nlmsg_flags |= NLM_F_ACK;
   if (const int error = transact(message)) return error;
-  Reply reply{.error = 0, .words = kernel_words_.get(), .each = nullptr};
+  Reply reply{.words = kernel_words_.get()};
   const int got = nl_recvmsgs(socket_.get(), make_callbacks(reply).get());
   if (reply.error) return reply.error;
   return got < 0 ? EIO : 0;
+}
+
+// Answer and acknowledgement come in datagrams of their own.
+int Netlink::query_errno(const Message& message, const std::function<void(nlmsghdr*)>& each) {
+  nlmsg_hdr(message.raw())->nlmsg_flags |= NLM_F_ACK;
+  if (const int error = transact(message)) return error;
+  Reply reply{.words = kernel_words_.get(), .each = &each};
+  const Callbacks callbacks = make_callbacks(reply);
+  while (!reply.acknowledged && !reply.error)
+    if (nl_recvmsgs(socket_.get(), callbacks.get()) < 0) break;
+  if (reply.error) return reply.error;
+  return reply.acknowledged ? 0 : EIO;
 }
 
 Status Netlink::request(const Message& message, const std::string& what) {
@@ -124,7 +123,7 @@ Status Netlink::dump(const Message& message, const std::string& what,
                      const std::function<void(nlmsghdr*)>& each) {
   nlmsg_hdr(message.raw())->nlmsg_flags |= NLM_F_DUMP;
   if (const int error = transact(message)) return fail_errno(what, error);
-  Reply reply{.error = 0, .words = kernel_words_.get(), .each = &each};
+  Reply reply{.words = kernel_words_.get(), .each = &each};
   const int got = nl_recvmsgs(socket_.get(), make_callbacks(reply).get());
   if (reply.error) return fail_errno(what, reply.error);
   if (got < 0 && got != -NLE_DUMP_INTR) return fail(what + ": " + nl_geterror(got));
@@ -162,7 +161,7 @@ Status Netlink::ignore_gate_events() {
 }
 
 bool Netlink::read_events(const std::function<void(nlmsghdr*)>& each) {
-  Reply reply{.error = 0, .words = kernel_words_.get(), .each = &each};
+  Reply reply{.words = kernel_words_.get(), .each = &each};
   const Callbacks callbacks = make_callbacks(reply);
   // Events answer nothing, so their sequence numbers follow nothing.
   nl_cb_set(callbacks.get(), NL_CB_SEQ_CHECK, NL_CB_CUSTOM, on_valid_sequence, nullptr);

@@ -4,40 +4,16 @@
 #pragma once
 
 #include <linux/rtnetlink.h>
-#include <netlink/msg.h>
 #include <netlink/netlink.h>
 
 #include <functional>
 #include <memory>
-#include <string_view>
+#include <string>
 
+#include "daemon/net/netlink_message.h"
 #include "loader/result.h"
 
 namespace lossless::net {
-
-// A request under construction. Attribute calls must not fail for want of room: a message is 4 KiB or more.
-class Message {
- public:
-  Message(int type, int flags);
-  // The fixed part that follows the netlink header (tcmsg, ifinfomsg, …).
-  template <class Header>
-  Message& header(const Header& value) {
-    nlmsg_append(msg_.get(), const_cast<Header*>(&value), sizeof value, NLMSG_ALIGNTO);
-    return *this;
-  }
-  template <class Value>
-  Message& attr(int type, const Value& value) {
-    nla_put(msg_.get(), type, sizeof value, &value);
-    return *this;
-  }
-  Message& text(int type, std::string_view value);
-  // Attributes put by `fill` are nested in one of `type`.
-  Message& nest(int type, const std::function<void(Message&)>& fill);
-  nl_msg* raw() const { return msg_.get(); }
-
- private:
-  std::unique_ptr<nl_msg, void (*)(nl_msg*)> msg_;
-};
 
 class Netlink {
  public:
@@ -46,6 +22,9 @@ class Netlink {
   Status request(const Message& message, const std::string& what);
   // The same; the kernel's errno instead of a text (0: done). `ignored` errors are for callers that probe.
   int request_errno(const Message& message);
+  // The same for requests that are answered before they are acknowledged: calls `each` for the answer. The
+  // kernel's errno, 0: done.
+  int query_errno(const Message& message, const std::function<void(nlmsghdr*)>& each);
   // Calls `each` for every object of a dump.
   Status dump(const Message& message, const std::string& what, const std::function<void(nlmsghdr*)>& each);
   // Multicast groups for monitoring (RTNLGRP_*); the socket then is for reading events only.

@@ -46,6 +46,10 @@ class PfcService final : public PortSink {
   // PFC off on all ports, or back as it is configured. Asked for what is so already, it changes nothing.
   Status set_escape(bool on, Nanos now);
   const Escape& escape() const { return escape_; }
+  // See WatchdogService.
+  void set_hardware(std::uint32_t slot, const HardwarePfc& counters) {
+    watchdogs_->set_hardware(slot, counters);
+  }
   // The daemon ends: whatever drops packets stops.
   void stop(Nanos now) { watchdogs_->stop(now); }
   // Called for each deadlock found (on), and when it is over.

@@ -101,6 +101,11 @@ void WatchdogService::remove_port(std::uint32_t slot) {
   ports_.erase(at);
 }
 
+void WatchdogService::set_hardware(std::uint32_t slot, const HardwarePfc& counters) {
+  const auto at = ports_.find(slot);
+  if (at != ports_.end()) at->second.hardware = counters;
+}
+
 // No watchdog that is on has anything under way, nor was asked for a pause since the last look: then there is
 // no need to look at the queues, which takes the lock that gates are closed under.
 bool WatchdogService::is_quiet(Port& port, Nanos now) {
@@ -108,7 +113,7 @@ bool WatchdogService::is_quiet(Port& port, Nanos now) {
   for (unsigned tc = 0; tc < kTcs; ++tc) {
     Class& c = port.classes[tc];
     const ll_pause row = pause_row(LL_ROW(port.info.slot, tc));
-    const std::uint64_t asked = ll_pause_asked(&row, now);
+    const std::uint64_t asked = ll_pause_asked(&row, now) + port.hardware.paused_ns[tc];
     const WatchdogState state = c.dog.state();
     const bool under_way = state == WatchdogState::Alerted || state == WatchdogState::Recovering;
     if (state != WatchdogState::Disabled && (asked != c.seen_asked_ns || under_way)) quiet = false;
@@ -121,14 +126,15 @@ void WatchdogService::sample(Port& port, unsigned tc, Nanos now, const net::Qdis
   const std::uint32_t row = LL_ROW(port.info.slot, tc);
   const ll_pause pause = pause_row(row);
   carry_out(port, tc,
-            port.classes[tc].dog.sample({.now_ns = now,
-                                         .paused_total_ns = ll_pause_asked(&pause, now),
-                                         .paused_now = pause.until_ns > now,
-                                         .backlog_bytes = leaf ? leaf->backlog_bytes : 0,
-                                         .tx_packets = leaf ? leaf->sent_packets : 0,
-                                         .action_drops = rows_.watchdog.get(row, &ll_watchdog::discarded),
-                                         .port_up = port.info.up,
-                                         .lossless = port.info.plans[tc].has_value()}));
+            port.classes[tc].dog.sample(
+                {.now_ns = now,
+                 .paused_total_ns = ll_pause_asked(&pause, now) + port.hardware.paused_ns[tc],
+                 .paused_now = pause.until_ns > now || (port.hardware.paused >> tc & 1U),
+                 .backlog_bytes = leaf ? leaf->backlog_bytes : 0,
+                 .tx_packets = leaf ? leaf->sent_packets : 0,
+                 .action_drops = rows_.watchdog.get(row, &ll_watchdog::discarded),
+                 .port_up = port.info.up,
+                 .lossless = port.info.plans[tc].has_value()}));
   publish(port, tc);
 }
 
@@ -154,15 +160,20 @@ Nanos WatchdogService::poll(Nanos now, const Qdiscs& qdiscs) {
 
 void WatchdogService::measure(Port& port, Nanos now) {
   std::uint64_t sent = 0;
+  std::uint64_t received = 0;  // by the NIC
   for (unsigned tc = 0; tc < kTcs; ++tc) {
     const std::uint32_t row = LL_ROW(port.info.slot, tc);
-    const std::uint64_t tx = rows_.mmu.get(row, &ll_mmu::tx_xoff) + rows_.mmu.get(row, &ll_mmu::tx_xon);
-    (void)port.classes[tc].rx.sample(now, rows_.pause.get(row, &ll_pause::rx_frames));
+    const HardwarePfc& nic = port.hardware;
+    const std::uint64_t tx =
+        rows_.mmu.get(row, &ll_mmu::tx_xoff) + rows_.mmu.get(row, &ll_mmu::tx_xon) + nic.tx_frames[tc];
+    (void)port.classes[tc].rx.sample(now, rows_.pause.get(row, &ll_pause::rx_frames) + nic.rx_frames[tc]);
+    received += nic.rx_frames[tc];
     (void)port.classes[tc].tx.sample(now, tx);
     sent += tx;
   }
   const ll_pfc_stats frames = rows_.frames.sum(port.info.slot);
-  tell(port, PfcDirection::Rx, port.rx.sample(now, frames.rx[LL_PFC_OK] + frames.rx[LL_PFC_PAUSE]));
+  tell(port, PfcDirection::Rx,
+       port.rx.sample(now, frames.rx[LL_PFC_OK] + frames.rx[LL_PFC_PAUSE] + received));
   tell(port, PfcDirection::Tx, port.tx.sample(now, sent));
 }
 

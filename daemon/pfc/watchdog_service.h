@@ -20,6 +20,15 @@
 
 namespace lossless::pfc {
 
+// PFC that a NIC does itself: its frames never reach the datapath. Totals by TC.
+struct HardwarePfc {
+  std::array<std::uint64_t, kTcs> rx_frames{};
+  std::array<std::uint64_t, kTcs> tx_frames{};
+  std::array<Nanos, kTcs> paused_ns{};  // that the peer asked for
+  TcMask paused = 0;                    // it asked since the look before
+  bool operator==(const HardwarePfc&) const = default;
+};
+
 class WatchdogService {
  public:
   struct Rows {
@@ -48,6 +57,7 @@ class WatchdogService {
   struct Port {
     PortInfo info;
     std::array<Class, kTcs> classes;
+    HardwarePfc hardware;
     RateAlarm rx{RateAlarmConfig{}};
     RateAlarm tx{RateAlarmConfig{}};
   };
@@ -58,6 +68,8 @@ class WatchdogService {
   // TC that waits for an operator.
   void set_port(const PortInfo& port, Nanos now);
   void remove_port(std::uint32_t slot);
+  // What the port's NIC has counted; counts as what the datapath counted.
+  void set_hardware(std::uint32_t slot, const HardwarePfc& counters);
 
   // Looks at everything; call again at the time it returns. `qdiscs` is asked only when a peer has asked for
   // a pause since the last look, or a watchdog is at work.

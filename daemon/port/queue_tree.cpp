@@ -19,10 +19,10 @@ std::uint32_t burst_of(std::uint64_t rate, unsigned frame) {
       std::clamp<std::uint64_t>(rate / kBurstDivisor, 2ULL * frame, 256U << 20));
 }
 
-// Highest TC of the strict TC or group that `tc` belongs to.
+// The higher, the earlier it is served: strict TCs above all groups, and groups by the highest TC in them.
 unsigned rank_tc(const PortConfig& config, unsigned tc) {
   const QueueConfig& queue = config.queues[tc];
-  if (queue.schedule == Schedule::Strict) return tc;
+  if (queue.schedule == Schedule::Strict) return kTcs + tc;
   unsigned highest = tc;
   for (unsigned other = tc; other < kTcs; ++other)
     if (config.queues[other].schedule == Schedule::Wrr && config.queues[other].group == queue.group)

@@ -33,8 +33,9 @@ struct QueueTree {
 
 // `mtu` in bytes, without the Ethernet header.
 //
-// Service order: a strict TC and a WRR group rank by the highest TC number in them, the highest first.
-// Inside a group each round gives a TC weight/lowest-weight times one full-size frame.
+// Service order: strict TCs first, the highest number before the others; then the WRR groups, the one with
+// the highest TC in it first. That is ETS (IEEE 802.1Q, 8.6.8) where there is one group. Inside a group each
+// round gives a TC weight/lowest-weight times one full-size frame.
 QueueTree plan_tree(const PortConfig& config, unsigned mtu);
 
 }  // namespace lossless::port

@@ -127,12 +127,23 @@ Status PortService::configure(const Config& config) {
     ports_.push_back(std::move(port));
   }
   running_ = config;
+  if (auto ok = write_applications(config.applications); !ok) return ok;
   paces_ = dcqcn::wants_pacing(config) && net::kernel_has_qdisc("fq");
   pfc_.set_buffer(config.buffer);
   if (auto ok = hooks_.configure(config); !ok) return ok;
   pfc_.set_moved_tcs(hook::target_tcs(config));
   if (auto dropped = drop_strangers(*links); !dropped) return dropped;
   return reconcile();
+}
+
+Status PortService::write_applications(const std::vector<Application>& entries) {
+  std::set<std::uint32_t> wanted;
+  for (const Application& entry : entries) wanted.insert(LL_APP_KEY(entry.field, entry.protocol));
+  for (const std::uint32_t key : maps().apps.keys())
+    if (!wanted.contains(key)) maps().apps.erase(key);
+  for (const Application& entry : entries)
+    if (auto ok = maps().apps.set(LL_APP_KEY(entry.field, entry.protocol), entry.priority); !ok) return ok;
+  return {};
 }
 
 // What an earlier daemon managed and this configuration does not name.

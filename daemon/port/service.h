@@ -81,6 +81,7 @@ class PortService {
   Status take_over(Port& port, const std::vector<net::QdiscInfo>& qdiscs);
   Status write_rows(Port& port);
   Result<pfc::PortInfo> plan_pfc(const Port& port) const;
+  Status write_applications(const std::vector<Application>& entries);
   void forget_interface(Port& port);
   Status give_back(Port& port);
   Status drop_strangers(const std::vector<net::Link>& links);

@@ -11,9 +11,7 @@ ll_port make_port_row(const PortConfig& config, std::uint32_t slot, std::uint8_t
   ll_port row{};
   row.slot = slot;
   row.group = group;
-  row.trust = config.trust == Trust::Dscp    ? LL_TRUST_DSCP
-              : config.trust == Trust::Dot1p ? LL_TRUST_DOT1P
-                                             : LL_TRUST_PORT;
+  row.trust = static_cast<std::uint8_t>(config.trust);  // the same numbers: checked in config_keys.cpp
   row.port_tc = maps.dot1p_tc[config.priority];
   std::ranges::copy(maps.dot1p_tc, row.dot1p_tc);
   for (unsigned dscp = 0; dscp < kDscps; ++dscp) {

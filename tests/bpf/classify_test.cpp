@@ -133,5 +133,56 @@ TEST(Classify, MalformedPacketsAreCountedByKind) {
   EXPECT_GT(ran, 100U);
 }
 
+// A port that trusts the application table: TCP and UDP by destination port, anything by EtherType.
+TEST(Classify, ApplicationTable) {
+  ScratchPort port;
+  ll_port row = default_port_row();
+  row.trust = LL_TRUST_APPLICATION;
+  row.port_tc = 1;
+  row.dot1p_tc[2] = 5;
+  port.set_port(row);
+  const auto& apps = port.datapath().maps().apps;
+  ASSERT_TRUE(apps.set(LL_APP_KEY(LL_APP_UDP, 4791), 3));
+  ASSERT_TRUE(apps.set(LL_APP_KEY(LL_APP_PORT, 4420), 2));
+  ASSERT_TRUE(apps.set(LL_APP_KEY(LL_APP_TCP, 4420), 4));
+  ASSERT_TRUE(apps.set(LL_APP_KEY(LL_APP_ETHERTYPE, 0x88a7), 6));
+  const auto v4 = [](int protocol, int to, int fragment = 0, int ihl = 5) {
+    Bytes bytes =
+        frame({}, 0x0800, {0x40 | ihl, 26 << 2, 0, 40, 0, 0, fragment >> 8, fragment & 0xff, 64, protocol});
+    const std::size_t at = 14 + static_cast<std::size_t>(ihl) * 4 + 2;
+    bytes[at] = static_cast<std::uint8_t>(to >> 8);
+    bytes[at + 1] = static_cast<std::uint8_t>(to);
+    return bytes;
+  };
+  Bytes v6 = frame({}, 0x86dd, {0x60, 0, 0, 0, 0, 8, 17});
+  v6[14 + 40 + 2] = 4791 >> 8;
+  v6[14 + 40 + 3] = 4791 & 0xff;
+  Bytes tagged = v4(17, 4791);
+  tagged.insert(tagged.begin() + 12, {0x81, 0x00, 0xe0, 0x01});
+  struct AppCase {
+    const char* description;
+    Bytes packet;
+    unsigned tc;
+  };
+  const AppCase cases[] = {
+      {"RoCEv2 over IPv4", v4(17, 4791), 3},
+      {"RoCEv2 over IPv6", v6, 3},
+      {"behind a tag", tagged, 3},
+      {"IPv4 options", v4(17, 4791, 0, 8), 3},
+      {"TCP goes before any", v4(6, 4420), 4},
+      {"any port, and dot1p_tc", v4(17, 4420), 5},
+      {"no entry: port", v4(17, 4792), 1},
+      {"TCP is not UDP", v4(6, 4791), 1},
+      {"later fragments have no port", v4(17, 4791, 5), 1},
+      {"EtherType", frame({}, 0x88a7, {}), 6},
+      {"another EtherType", frame({}, 0x88a8 + 1, {}), 1},
+  };
+  for (const AppCase& c : cases) {
+    SCOPED_TRACE(c.description);
+    EXPECT_EQ(port.ingress(c.packet).priority, LL_PRIORITY(c.tc));
+  }
+  EXPECT_EQ(port.errors().untrusted, 4U);
+}
+
 }  // namespace
 }  // namespace lossless::test

@@ -44,9 +44,9 @@ def assert_shape(value, shape, where="outcome"):
 
 @pytest.fixture(scope="module")
 def measured(tools):
-    """Both variants, run once for all tests of this file."""
+    """The variants, run once for all tests of this file."""
     runs = {}
-    for variant in ("plain", "ecn"):
+    for variant in ("plain", "ecn", "ipcc"):
         one = topology.load(TOPOLOGIES / "incast.toml", variant, {"senders": SENDERS, "rate": RATE}, DURATION_S)
         runs[variant] = run_variant(one, tools, seed=7)
     return runs
@@ -81,6 +81,14 @@ def test_ecn_marks_and_senders_react(measured):
     outcome = measured["ecn"].outcome
     assert outcome["ecn"]["marked"] > 0 and outcome["ecn"]["failed"] == 0
     assert 0 < outcome["cnp"]["sent"] <= outcome["ecn"]["marked"]
+
+
+def test_ipcc_tells_the_senders_and_every_cnp_arrives(measured):
+    outcome = measured["ipcc"].outcome
+    assert outcome["ecn"]["marked"] == 0 and outcome["cnp"]["sent"] == 0
+    assert 0 < outcome["cnp"]["ipcc"] == outcome["cnp"]["received"]
+    assert outcome["queue_bytes"]["p50"] < measured["plain"].outcome["queue_bytes"]["p50"] / 4
+    assert outcome["drops_by_place"]["unexplained"] == 0
 
 
 def test_ecn_keeps_the_queue_short_without_loss_of_goodput(measured):

@@ -239,7 +239,8 @@ TEST(ConfigErrors, Ports) {
       {"[[port]]\nname = \"a\"\nrate = \"100MB\"",
        "f:3:8: port.a.rate: \"100MB\" has no known unit (units are bit, kbit, mbit, gbit)" + allowed(kRate)},
       {"[[port]]\nname = \"a\"\ntrust = \"cos\"",
-       "f:3:9: port.a.trust: \"cos\" is not one of the choices; allowed: \"port\", \"dot1p\" or \"dscp\""},
+       "f:3:9: port.a.trust: \"cos\" is not one of the choices; allowed: \"port\", \"dot1p\", \"dscp\" or "
+       "\"application\""},
       {"[[port]]\nname = \"a\"\npriority = 8",
        "f:3:12: port.a.priority: 8 is too large; allowed: an integer from 0 to 7"},
       {"[[port]]\nname = \"a\"\nqueue.3.ecn.kmim = 1",

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -110,9 +111,15 @@ priority = 1
 )");
   const Changes expected{
       {"port.eth0",
-       "{ rate = \"100mbit\", trust = \"dscp\", priority = 0, lldp = \"both\", ecn_overlay = true }", ""},
+       "{ rate = \"100mbit\", trust = \"dscp\", priority = 0, lldp = \"both\", ecn_overlay = true, weights = "
+       "\"relative\", dcb = "
+       "\"auto\" }",
+       ""},
       {"port.eth1.priority", "0", "1"},
-      {"port.eth2", "", "{ rate = 0, trust = \"dscp\", priority = 0, lldp = \"both\", ecn_overlay = true }"},
+      {"port.eth2", "",
+       "{ rate = 0, trust = \"dscp\", priority = 0, lldp = \"both\", ecn_overlay = true, weights = "
+       "\"relative\", dcb = \"auto\" "
+       "}"},
   };
   EXPECT_EQ(changes, expected);
 }
@@ -143,6 +150,8 @@ trust = "dscp"
 priority = 0
 lldp = "both"
 ecn_overlay = true
+weights = "relative"
+dcb = "auto"
 watchdog = { on = false, detection_ms = 200, recovery_ms = 400, poll_ms = 100, action = "drop", mode = "auto", trigger_limit = 10, window_ms = 60000 }
 pfc_alarm = { rx_raise_fps = 0, rx_clear_fps = 0, tx_raise_fps = 0, tx_clear_fps = 0, window_ms = 1000, hold_ms = 2000 }
   [port.maps]
@@ -224,9 +233,10 @@ PortConfig some_port(const std::string& name) {
   port.name = name;
   const auto limited = *rc::gen::inRange<std::uint64_t>(1'000'000, 800'000'000'001);
   port.rate_bps = *rc::gen::element<std::uint64_t>(0, limited);
-  port.trust = *rc::gen::element(Trust::Port, Trust::Dot1p, Trust::Dscp);
+  port.trust = *rc::gen::element(Trust::Port, Trust::Dot1p, Trust::Dscp, Trust::Application);
   port.priority = *rc::gen::inRange<unsigned>(0, 8);
   port.lldp = *rc::gen::element(LldpMode::Off, LldpMode::Tx, LldpMode::Rx, LldpMode::Both);
+  port.dcb = *rc::gen::element(DcbUse::Off, DcbUse::Auto, DcbUse::Required);
   port.ecn_overlay = *rc::gen::arbitrary<bool>();
   port.maps = default_maps();
   change_some(port.maps.dot1p_tc, 8);
@@ -305,6 +315,19 @@ void allow_some(InofWhitelistConfig& list) {
   }
 }
 
+// None is not the same as the default ones.
+std::vector<Application> some_applications() {
+  std::map<std::pair<AppField, unsigned>, unsigned> entries;
+  const auto count = *rc::gen::inRange<std::size_t>(0, 4);
+  while (entries.size() < count) {
+    const auto field = *rc::gen::element(AppField::EtherType, AppField::Tcp, AppField::Udp, AppField::Port);
+    entries[{field, *rc::gen::inRange<unsigned>(1, 65536)}] = *rc::gen::inRange<unsigned>(0, 8);
+  }
+  std::vector<Application> out;
+  for (const auto& [key, priority] : entries) out.push_back({key.first, key.second, priority});
+  return out;
+}
+
 EcnOverlayConfig some_ecn_overlay() {
   return {.enabled = *rc::gen::arbitrary<bool>(),
           .port = *rc::gen::inRange<unsigned>(1, 65536),
@@ -352,6 +375,10 @@ std::vector<BgpNeighborConfig> some_bgp_neighbors() {
 
 Config some_config() {
   Config config;
+  config.applications = some_applications();
+  config.dcb.put_back = *rc::gen::arbitrary<bool>();
+  config.dcb.buffers = *rc::gen::arbitrary<bool>();
+  config.ecmp.hash = *rc::gen::element(EcmpHash::Keep, EcmpHash::L3, EcmpHash::L4, EcmpHash::Inner);
   config.instance = word("abcxyz019_-", 1, 32);
   config.api.socket = socket_path();
   config.api.owner = word("abcXYZ09_.", 1, 32);

@@ -24,7 +24,7 @@ TEST(QueueTree, StrictAboveTheGroup) {
   EXPECT_EQ(tree.rate, kUnlimited);
 }
 
-TEST(QueueTree, AGroupRanksByItsHighestTc) {
+TEST(QueueTree, StrictFirstThenGroupsByTheirHighestTc) {
   PortConfig config = port_config();
   for (QueueConfig& queue : config.queues)
     queue = {.schedule = Schedule::Strict,
@@ -40,7 +40,7 @@ TEST(QueueTree, AGroupRanksByItsHighestTc) {
   config.queues[3] = {
       .schedule = Schedule::Wrr, .group = 1, .weight = 1, .limit_bytes = 1, .lossless = false, .ecn = {}};
   const QueueTree tree = plan_tree(config, 1500);
-  const unsigned expected[] = {6, 2, 5, 4, 3, 2, 1, 0};
+  const unsigned expected[] = {4, 5, 3, 6, 2, 5, 1, 0};
   for (unsigned tc = 0; tc < kTcs; ++tc) EXPECT_EQ(tree.classes[tc].prio, expected[tc]) << tc;
 }
 

@@ -86,7 +86,10 @@ class LabRun:
             self.daemons[switch.name] = daemon
             ports = [{"name": link.end_at(switch.name).name, "rate": round(link.rate_mbit * 1_000_000),
                       **switch.port} for link in self.topology.links_of(switch.name)]
-            daemon.configure(switch.queues, ports, switch.groups, switch.hook_flows, switch.tables)
+            if switch.file:
+                daemon.configure_from(switch.file, {p["name"]: p["rate"] for p in ports})
+            else:
+                daemon.configure(switch.queues, ports, switch.groups, switch.hook_flows, switch.tables)
             daemon.start(die_with_parent=not self._keep)
         for daemon in self.daemons.values():
             daemon.wait_ready()

@@ -52,6 +52,19 @@ class SwitchDaemon:
     def configure(self, queues, ports, groups=None, hook_flows=(), tables=None):
         self.config.write_text(config_text(self.instance, self.socket, queues, ports, groups, hook_flows, tables))
 
+    def configure_from(self, document, rates):
+        """A whole configuration as it is, but for the instance, its socket and the ports' rates (bit/s by name)."""
+        named = {port["name"] for port in document["port"]}
+        if named != set(rates):
+            raise DaemonError(f"the configuration names the ports {', '.join(sorted(named))}; there are {', '.join(sorted(rates))}")
+        tables = {name: table for name, table in document.items()
+                  if isinstance(table, dict) and name not in ("api", "queue")}
+        tables[""] = {name: value for name, value in document.items() if not isinstance(value, (dict, list))}
+        tables[""].pop("instance", None)
+        ports = [{**port, "rate": rates[port["name"]]} for port in document["port"]]
+        groups = {group["name"]: group["ports"] for group in document.get("port_group", [])}
+        self.configure(document.get("queue", {}), ports, groups, document.get("hook_flow", []), tables)
+
     def start(self, die_with_parent=True):
         """Starts the daemon; does not wait for it."""
         if self.process is None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .expressions import ExpressionError, resolve
+from .tools import ROOT
 
 MAX_IFNAME = 15
 _TOP_KEYS = {"title", "parameters", "host", "switch", "switch_defaults", "link", "link_defaults", "traffic",
@@ -87,6 +88,7 @@ class Switch:
     managed: bool = True                        # losslessd runs here
     tables: dict = field(default_factory=dict)  # further top-level tables of losslessd
     vxlan: Vxlan | None = None
+    file: dict = field(default_factory=dict)    # a configuration of losslessd as it is, instead of the tables above
 
 
 @dataclass
@@ -212,6 +214,16 @@ def _hosts(document):
     return hosts, groups
 
 
+def _configuration(path):
+    """A configuration of losslessd that a topology names, from the top of the source tree."""
+    try:
+        return tomllib.loads((ROOT / path).read_text())
+    except OSError as e:
+        raise TopologyError(f"{path}: {e.strerror}") from e
+    except tomllib.TOMLDecodeError as e:
+        raise TopologyError(f"{path}: {e}") from e
+
+
 def _vxlan(name, spec, number):
     if spec is None:
         return None
@@ -233,10 +245,11 @@ def _switches(document, groups):
     defaults, switches = document.get("switch_defaults", {}), []
     for name, spec in document.get("switch", {}).items():
         spec = merge(defaults, spec)
-        switches.append(Switch(name, spec.get("queue", {}), spec.get("port", {"trust": "dscp"}),
+        file = _configuration(spec["file"]) if "file" in spec else {}
+        switches.append(Switch(name, file.get("queue", spec.get("queue", {})), spec.get("port", {"trust": "dscp"}),
                                spec.get("port_group", {}), spec.get("hook_flow", []),
                                spec.get("flood", False), spec.get("managed", True), spec.get("tables", {}),
-                               _vxlan(name, spec.get("vxlan"), len(switches) + 1)))
+                               _vxlan(name, spec.get("vxlan"), len(switches) + 1), file))
         groups[name] = [name]
     return switches
 

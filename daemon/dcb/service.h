@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brings the DCB settings of drivers to what the ports' configuration says, and keeps them there. Owned by
+// the event loop's thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/dcb/plan.h"
+#include "daemon/net/dcb_io.h"
+#include "daemon/pfc/service.h"
+#include "daemon/port/service.h"
+
+namespace lossless::dcb {
+
+class DcbService {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Port {
+    std::string name;
+    int ifindex = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t frame_bytes = 0;            // longest frame
+    std::uint8_t withheld = 0;                // TCs whose PFC was off at the last look
+    std::optional<pfc::HardwarePfc> counted;  // at the last look
+    std::uint64_t counted_ns = 0;             // when that was
+    PortConfig config;                        // as it was applied last
+    std::string error;                        // the driver could not be asked
+    std::optional<net::DcbState> now;         // nothing: the driver has no DCB
+    std::optional<net::DcbState> original;    // before we changed anything
+    net::DcbState wanted;
+    std::vector<net::DcbFault> refused;   // nothing was written because of these
+    std::vector<net::DcbFault> ignored;   // what the driver dropped
+    std::vector<net::DcbFault> left_out;  // what DCB cannot express
+    std::uint64_t writes = 0;
+    std::uint64_t foreign_changes = 0;
+    std::uint64_t put_back = 0;
+    std::string last_foreign;  // what the last one changed
+    std::optional<Clock::time_point> last_foreign_at;
+    std::deque<Clock::time_point> fights;  // recent times of putting back
+    bool let_be = false;                   // another program insists
+  };
+
+  DcbService(net::Netlink& netlink, pfc::PfcService& pfc) : netlink_(netlink), pfc_(pfc) {}
+
+  // Call after each configure() or reconcile() of the ports.
+  void apply(const Config& config, const std::vector<port::Port>& ports);
+  // A notification of the kernel says that the DCB settings of an interface changed, by whomever.
+  void changed(const std::string& interface, Clock::time_point now);
+  // Hands what NICs counted to PFC's watchdogs and alarms, and turns PFC in NICs off where these withhold it.
+  // `now_ns`: CLOCK_MONOTONIC.
+  void poll(std::uint64_t now_ns);
+  // The datapath is given back: settings go back to what they were before this daemon, where it knows.
+  void leave();
+
+  const std::map<std::string, Port>& ports() const { return ports_; }
+  const Port* find(const std::string& name) const;
+  // Counters anew, for who shows them.
+  void refresh();
+
+ private:
+  void bring(Port& port);
+  void count(Port& port, std::uint64_t now_ns);
+  void write(Port& port);
+  void restore(const Port& port);
+  net::DcbState wanted_of(Port& port) const;
+
+  net::Netlink& netlink_;
+  pfc::PfcService& pfc_;
+  DcbConfig config_;
+  std::vector<Application> applications_;
+  std::map<std::string, Port> ports_;
+};
+
+}  // namespace lossless::dcb
