@@ -86,6 +86,19 @@ class NeighborHost {
   virtual bool restarting() const = 0;
 };
 
+// One TCP connection, made or not, with its state machine.
+struct Connection {
+  ConnId id = 0;
+  bool outgoing = false;
+  State state = State::Idle;
+  Framer in = {};
+  std::optional<Open> open = {};
+  Agreed agreed = {};
+  std::optional<Time> hold_due = {};
+  std::optional<Time> keepalive_due = {};
+  std::optional<Time> retry_due = {};
+};
+
 class Neighbor {
  public:
   Neighbor(std::uint32_t id, NeighborSettings settings, NeighborHost& host)
@@ -131,17 +144,6 @@ class Neighbor {
   void count_sent(MessageType type, std::size_t n) { counters_.out[static_cast<std::size_t>(type)] += n; }
 
  private:
-  struct Connection {
-    ConnId id = 0;
-    bool outgoing = false;
-    State state = State::Idle;
-    Framer in = {};
-    std::optional<Open> open = {};
-    Agreed agreed = {};
-    std::optional<Time> hold_due = {};
-    std::optional<Time> keepalive_due = {};
-    std::optional<Time> retry_due = {};
-  };
   using Slot = std::optional<Connection>;
 
   Slot* slot_of(ConnId conn);

@@ -12,11 +12,14 @@
 #include <asio/post.hpp>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 namespace lossless::bgp {
 namespace {
 
 using asio::ip::tcp;
+
+std::string error_text(int number) { return std::generic_category().message(number); }
 
 constexpr std::size_t kReadSize = 256U << 10U;
 constexpr int kReadsAtOnce = 4;
@@ -90,10 +93,10 @@ std::optional<std::string> prepare(int fd, const NeighborSettings& to) {
   set_common(fd, to);
   if (to.ttl_security > 0) {
     set_ttl(fd, v6);
-    if (!set_lowest_ttl(fd, v6, to.ttl_security)) return "TTL security: " + std::string(std::strerror(errno));
+    if (!set_lowest_ttl(fd, v6, to.ttl_security)) return "TTL security: " + error_text(errno);
   }
   if (!to.password.empty() && !set_md5(fd, host_prefix(to.address), to.password))
-    return "TCP-MD5: " + std::string(std::strerror(errno));
+    return "TCP-MD5: " + error_text(errno);
   return std::nullopt;
 }
 
@@ -106,17 +109,17 @@ Tcp::~Tcp() { close_all(); }
 std::optional<std::string> Tcp::open_acceptor(const tcp::endpoint& at) {
   asio::error_code error;
   tcp::acceptor acceptor(loop_);
-  acceptor.open(at.protocol(), error);
+  (void)acceptor.open(at.protocol(), error);
   if (error) return at.address().is_v6() ? std::nullopt : std::optional(error.message());  // no IPv6 here
-  acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-  if (at.address().is_v6()) acceptor.set_option(asio::ip::v6_only(true), error);
+  (void)acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (at.address().is_v6()) (void)acceptor.set_option(asio::ip::v6_only(true), error);
   set_ttl(acceptor.native_handle(), at.address().is_v6());
-  acceptor.bind(at, error);
-  if (!error) acceptor.listen(kBacklog, error);
+  (void)acceptor.bind(at, error);
+  if (!error) (void)acceptor.listen(kBacklog, error);
   if (error)
     return "cannot listen on " + at.address().to_string() + " port " + std::to_string(at.port()) + ": " +
            error.message();
-  acceptor.non_blocking(true, error);
+  (void)acceptor.non_blocking(true, error);
   acceptors_.push_back(std::move(acceptor));
   accept(acceptors_.size() - 1);
   return std::nullopt;
@@ -134,7 +137,7 @@ std::optional<std::string> Tcp::listen(const IpAddress& address, std::uint16_t p
 void Tcp::stop_listening() {
   for (tcp::acceptor& acceptor : acceptors_) {
     asio::error_code ignored;
-    acceptor.close(ignored);
+    (void)acceptor.close(ignored);
   }
   acceptors_.clear();
   keys_.clear();
@@ -147,7 +150,7 @@ std::optional<std::string> Tcp::set_keys(const std::vector<TcpKey>& keys) {
       const bool v6 = acceptor.local_endpoint().address().is_v6();
       for (const AddressPrefix& prefix : prefixes_of(key.from)) {
         if (prefix.address.v6 != v6 || set_md5(acceptor.native_handle(), prefix, password)) continue;
-        if (!password.empty()) wrong = "TCP-MD5 for " + to_string(key.from) + ": " + std::strerror(errno);
+        if (!password.empty()) wrong = "TCP-MD5 for " + to_string(key.from) + ": " + error_text(errno);
       }
     }
   };
@@ -178,7 +181,7 @@ void Tcp::accepted(tcp::socket socket) {
   if (!settings) return;
   const auto ref = std::make_shared<Connection>(loop_);
   ref->socket = std::move(socket);
-  ref->socket.non_blocking(true, error);
+  (void)ref->socket.non_blocking(true, error);
   ref->up = true;
   (void)prepare(ref->socket.native_handle(), *settings);
   conns_[conn] = ref;
@@ -195,17 +198,17 @@ void Tcp::connect(ConnId conn, const NeighborSettings& to) {
   conns_[conn] = ref;
   asio::error_code error;
   const tcp::endpoint far(asio_of(to.address), port_);
-  ref->socket.open(far.protocol(), error);
+  (void)ref->socket.open(far.protocol(), error);
   auto wrong = error ? std::optional(error.message()) : prepare(ref->socket.native_handle(), to);
   if (!wrong && !to.source.is_zero()) {
-    ref->socket.bind({asio_of(to.source), 0}, error);
+    (void)ref->socket.bind({asio_of(to.source), 0}, error);
     if (error) wrong = "cannot use source " + to_string(to.source) + ": " + error.message();
   }
   if (wrong) {
     asio::post(loop_, [this, conn, text = *wrong] { fail(conn, text); });
     return;
   }
-  ref->socket.non_blocking(true, error);
+  (void)ref->socket.non_blocking(true, error);
   ref->socket.async_connect(far, [this, conn, ref](const asio::error_code& failed) {
     if (!conns_.contains(conn)) return;
     if (failed) return fail(conn, "cannot connect: " + failed.message());
@@ -224,7 +227,7 @@ void Tcp::fail(ConnId conn, const std::string& why) {
   conns_.erase(at);
   ref->closing = true;
   asio::error_code ignored;
-  ref->socket.close(ignored);
+  (void)ref->socket.close(ignored);
   events_.tcp_disconnected(conn, why);
 }
 
@@ -246,7 +249,7 @@ bool Tcp::take_in(ConnId conn, const Ref& ref) {
     return false;
   }
   if (got <= 0) {
-    fail(conn, got == 0 ? "the neighbour closed the connection" : std::strerror(errno));
+    fail(conn, got == 0 ? "the neighbour closed the connection" : error_text(errno));
     return false;
   }
   events_.tcp_received(conn, ByteView(buffer_).first(static_cast<std::size_t>(got)));
@@ -331,20 +334,20 @@ void Tcp::close(ConnId conn) {
   ref->closing = true;
   asio::error_code ignored;
   if (!ref->up) {
-    ref->socket.close(ignored);
+    (void)ref->socket.close(ignored);
     return;
   }
   ref->linger.expires_after(kLinger);
   ref->linger.async_wait([ref](const asio::error_code& error) {
     asio::error_code none;
-    if (!error) ref->socket.close(none);
+    if (!error) (void)ref->socket.close(none);
   });
   if (!ref->waiting) write(conn, ref);
 }
 
 void Tcp::finish(const Ref& ref) {
   asio::error_code ignored;
-  ref->socket.shutdown(tcp::socket::shutdown_send, ignored);
+  (void)ref->socket.shutdown(tcp::socket::shutdown_send, ignored);
   drain(ref);
 }
 
@@ -356,7 +359,7 @@ void Tcp::drain(const Ref& ref) {
     if (got > 0 || (got < 0 && errno == EAGAIN)) return drain(ref);
     ref->linger.cancel();
     asio::error_code ignored;
-    ref->socket.close(ignored);
+    (void)ref->socket.close(ignored);
   });
 }
 
@@ -365,7 +368,7 @@ void Tcp::close_all() {
   for (auto& [conn, ref] : std::exchange(conns_, {})) {
     ref->closing = true;
     asio::error_code ignored;
-    ref->socket.close(ignored);
+    (void)ref->socket.close(ignored);
   }
 }
 
