@@ -8,6 +8,8 @@
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/format.h"
+#include "cli/show_bfd.h"
+#include "cli/show_dcbx.h"
 #include "cli/suggest.h"
 #include "cli/walk.h"
 #include "daemon/core/config_keys.h"
@@ -48,6 +50,7 @@ void add_show(CLI::App& root, Action& action) {
   add_show_inof_host(*show, action);
   add_show_lldp(*show, action);
   add_show_bfd(*show, action);
+  add_show_dcbx(*show, action);
   add_show_priority_map(*show, action);
   add_show_system(*show, action);
 }

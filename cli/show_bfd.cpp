@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `losslessctl show bfd`.
+#include "cli/show_bfd.h"
+
 #include <fmt/format.h>
 
-#include "cli/commands.h"
 #include "cli/format.h"
 
 namespace lossless::cli {

@@ -18,6 +18,7 @@
 #include "daemon/api/server_io.h"
 #include "daemon/bfd/api_io.h"
 #include "daemon/core/clock.h"
+#include "daemon/dcbx/api_io.h"
 #include "daemon/inof/host_api_io.h"
 #include "daemon/inof/switch_api_io.h"
 #include "daemon/lldp/api_io.h"
@@ -71,6 +72,7 @@ class Daemon {
   std::unique_ptr<inof::HostService> inof_host_;
   std::unique_ptr<inof::SwitchService> inof_switch_;
   std::unique_ptr<bfd::BfdService> bfd_;
+  std::unique_ptr<dcbx::DcbxService> dcbx_;
   std::unique_ptr<api::Context> context_;
   std::unique_ptr<api::Server> server_;
   std::unique_ptr<asio::posix::stream_descriptor> event_fd_;
@@ -125,6 +127,7 @@ Status Daemon::start(const Config& config) {
   inof_host_ = std::make_unique<inof::HostService>(loop_, *netlink_);
   inof_switch_ = std::make_unique<inof::SwitchService>(loop_, *ports_, lldp_->agent(), instance_);
   bfd_ = std::make_unique<bfd::BfdService>(loop_);
+  dcbx_ = std::make_unique<dcbx::DcbxService>(*ports_, lldp_->agent());
   pfc_->on_deadlock(
       [this](const std::string& port, unsigned tc, bool on) { inof_switch_->pfc_deadlock(port, tc, on); });
   context_ = std::make_unique<api::Context>(api::Context{.ports = *ports_,
@@ -140,10 +143,11 @@ Status Daemon::start(const Config& config) {
                                                                inof_switch_->leave();
                                                                stop();
                                                              }});
-  auto server = api::Server::listen(
-      config.api, loop_, *context_,
-      {lldp::make_api(loop_, *lldp_, *ports_), inof::make_host_api(loop_, *inof_host_),
-       inof::make_switch_api(loop_, *inof_switch_, *ports_), bfd::make_api(loop_, *bfd_)});
+  auto server =
+      api::Server::listen(config.api, loop_, *context_,
+                          {lldp::make_api(loop_, *lldp_, *ports_), inof::make_host_api(loop_, *inof_host_),
+                           inof::make_switch_api(loop_, *inof_switch_, *ports_), bfd::make_api(loop_, *bfd_),
+                           dcbx::make_api(loop_, *dcbx_, *ports_)});
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
   inof_switch_->start(config.inof);
@@ -197,6 +201,7 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
 }
 
 void Daemon::tell_protocols() {
+  dcbx_->apply();  // before LLDP speaks on a port for the first time
   lldp_->apply(ports_->running(), ports_->ports());
   inof_host_->apply(ports_->running(), ports_->ports());
   inof_switch_->apply_ports();

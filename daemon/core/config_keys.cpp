@@ -35,6 +35,7 @@ constexpr std::array<std::string_view, 3> kInofProtocols{"roce", "tcp", "iscsi"}
 constexpr std::array<std::string_view, 3> kInofHooks{"none", "nvme", "program"};
 constexpr std::array<std::string_view, 6> kBfdAuths{"none",           "simple",     "keyed-md5",
                                                     "meticulous-md5", "keyed-sha1", "meticulous-sha1"};
+constexpr std::array<std::string_view, 3> kDcbxVersions{"auto", "ieee", "cee"};
 constexpr std::array<std::string_view, 3> kActions{"drop", "forward", "alert"};
 constexpr std::array<std::string_view, 2> kModes{"auto", "manual"};
 
@@ -329,6 +330,16 @@ constexpr std::array kWatchdogKeys{
     row<WatchdogConfig, &WatchdogConfig::trigger_limit>("trigger_limit", integer(0, 100)),
     row<WatchdogConfig, &WatchdogConfig::window_ms>("window_ms", integer(1000, 3'600'000)),
 };
+constexpr std::array kDcbxKeys{
+    row<DcbxConfig, &DcbxConfig::on>("on", kBool),
+    row<DcbxConfig, &DcbxConfig::version>("version", Rule(kDcbxVersions)),
+    row<DcbxConfig, &DcbxConfig::ets_willing>("ets_willing", kBool),
+    row<DcbxConfig, &DcbxConfig::pfc_willing>("pfc_willing", kBool),
+    row<DcbxConfig, &DcbxConfig::app_willing>("app_willing", kBool),
+    row<DcbxConfig, &DcbxConfig::advertise_ets>("advertise_ets", kBool),
+    row<DcbxConfig, &DcbxConfig::advertise_pfc>("advertise_pfc", kBool),
+    row<DcbxConfig, &DcbxConfig::advertise_app>("advertise_app", kBool),
+};
 constexpr std::array kAlarmKeys{
     row<PfcAlarmConfig, &PfcAlarmConfig::rx_raise_fps>("rx_raise_fps", kFrameRate),
     row<PfcAlarmConfig, &PfcAlarmConfig::rx_clear_fps>("rx_clear_fps", kFrameRate),
@@ -440,6 +451,10 @@ std::string allowed(const RangesKey& key) {
   return "an array of up to " + std::to_string(key.max) + " strings, each " + std::string(kRangeForm);
 }
 template <>
+std::span<const Key<DcbxConfig>> keys() {
+  return kDcbxKeys;
+}
+template <>
 std::span<const Key<PortGroup>> keys() {
   return kGroupKeys;
 }
@@ -470,6 +485,7 @@ std::vector<KeyInfo> known_keys() {
   list_queues(out, "queue.TC.");
   list_keys<WatchdogConfig>(out, "watchdog.");
   list_keys<PfcAlarmConfig>(out, "pfc_alarm.");
+  list_keys<DcbxConfig>(out, "dcbx.");
   list_keys<PortConfig>(out, "port.");
   list_keys<InofConfig>(out, "inof.");
   list_keys<InofZoneConfig>(out, "inof.zone.");
@@ -593,6 +609,20 @@ std::optional<ThresholdFault> find_fault(const InofHostConfig& host) {
   return std::nullopt;
 }
 
+// Who is willing has to say so.
+std::optional<ThresholdFault> find_fault(const DcbxConfig& dcbx) {
+  const auto check = [](bool willing, bool advertised, std::string_view key,
+                        std::string_view other) -> std::optional<ThresholdFault> {
+    if (!willing || advertised) return std::nullopt;
+    return ThresholdFault{key, other,
+                          std::string(key) + " needs the neighbour to be told; allowed: with " +
+                              std::string(other) + " = true"};
+  };
+  if (auto fault = check(dcbx.ets_willing, dcbx.advertise_ets, "ets_willing", "advertise_ets")) return fault;
+  if (auto fault = check(dcbx.pfc_willing, dcbx.advertise_pfc, "pfc_willing", "advertise_pfc")) return fault;
+  return check(dcbx.app_willing, dcbx.advertise_app, "app_willing", "advertise_app");
+}
+
 std::optional<ThresholdFault> find_fault(const WatchdogConfig& watchdog) {
   auto message = pfc::check_watchdog(watchdog);
   if (!message) return std::nullopt;
@@ -622,6 +652,7 @@ std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_b
 
 std::string_view to_string(Trust t) { return kTrusts[static_cast<std::size_t>(t)]; }
 std::string_view to_string(Schedule s) { return kSchedules[static_cast<std::size_t>(s)]; }
+std::string_view to_string(DcbxVersion v) { return kDcbxVersions[static_cast<std::size_t>(v)]; }
 std::string_view to_string(LldpMode m) { return kLldpModes[static_cast<std::size_t>(m)]; }
 std::string_view to_string(InofHook h) { return kInofHooks[static_cast<std::size_t>(h)]; }
 

@@ -66,6 +66,8 @@ std::span<const Key<pfc::WatchdogConfig>> keys();
 template <>
 std::span<const Key<pfc::PfcAlarmConfig>> keys();
 template <>
+std::span<const Key<DcbxConfig>> keys();
+template <>
 std::span<const Key<PortGroup>> keys();
 template <>
 std::span<const Key<HookRule>> keys();
@@ -112,13 +114,14 @@ void for_sections(Visit visit) {
 }
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 15> kTopTables{
-    "api",       "buffer", "lldp",       "inof_host", "bfd",  "maps",        "queue",   "watchdog",
-    "pfc_alarm", "port",   "port_group", "hook_flow", "inof", "bfd_profile", "bfd_peer"};
+inline constexpr std::array<std::string_view, 16> kTopTables{
+    "dcbx",     "api",       "buffer", "lldp",       "inof_host", "bfd",  "maps",        "queue",
+    "watchdog", "pfc_alarm", "port",   "port_group", "hook_flow", "inof", "bfd_profile", "bfd_peer"};
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
-inline constexpr std::array<std::string_view, 4> kPortTables{"maps", "queue", "watchdog", "pfc_alarm"};
+inline constexpr std::array<std::string_view, 5> kPortTables{"maps", "queue", "watchdog", "pfc_alarm",
+                                                             "dcbx"};
 inline constexpr std::array<std::string_view, 2> kQueueTables{"ecn", "pfc"};
 
 // A key for documentation: queue.TC.ecn.kmin, and what it may hold.
@@ -141,6 +144,7 @@ std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const B
 std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);
 std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
 std::optional<ThresholdFault> find_fault(const InofHostConfig& host);
+std::optional<ThresholdFault> find_fault(const DcbxConfig& dcbx);
 std::optional<ThresholdFault> find_fault(const BfdSettings& bfd);
 std::optional<ThresholdFault> find_fault(const BfdPeerConfig& peer);
 

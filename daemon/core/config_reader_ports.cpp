@@ -36,6 +36,7 @@ struct Defaults {
   QueueDrafts queues;
   Draft<pfc::WatchdogConfig> watchdog;
   Draft<pfc::PfcAlarmConfig> pfc_alarm;
+  Draft<DcbxConfig> dcbx;
 };
 // 0 to count-1 without leading zeros.
 std::optional<unsigned> small_number(std::string_view text, unsigned count) {
@@ -51,7 +52,8 @@ std::optional<unsigned> small_number(std::string_view text, unsigned count) {
 
 class PortReader {
  public:
-  PortReader(Reader& reader, const BufferConfig& buffer) : reader_(reader), buffer_(buffer) {}
+  PortReader(Reader& reader, const BufferConfig& buffer, bool lldp)
+      : reader_(reader), buffer_(buffer), lldp_(lldp) {}
 
   void read(const toml::table& root, Config& out);
 
@@ -72,6 +74,7 @@ class PortReader {
   void read_draft(const toml::table& parent, std::string_view name, const std::string& path, Draft<T>& draft);
   template <class T>
   T finish(const Draft<T>& draft, const std::string& port_path);
+  void check_dcbx(const Draft<DcbxConfig>& draft);
   void check_name(const PortConfig& port, const Origins& given, const toml::table& table,
                   const std::string& path);
   QueueConfig finish_queue(const QueueDraft& draft, const std::string& port_path);
@@ -82,6 +85,7 @@ class PortReader {
 
   Reader& reader_;
   const BufferConfig& buffer_;           // what queues are checked against
+  bool lldp_;                            // is on
   std::map<std::string, Origin> names_;  // ports so far
 };
 
@@ -254,10 +258,21 @@ PortConfig PortReader::read_port(const toml::table& table, std::size_t number, D
     read_queues(*own, path + ".queue", defaults.queues);
   read_draft(table, "watchdog", path, defaults.watchdog);
   read_draft(table, "pfc_alarm", path, defaults.pfc_alarm);
+  read_draft(table, "dcbx", path, defaults.dcbx);
   for (unsigned tc = 0; tc < kTcs; ++tc) port.queues[tc] = finish_queue(defaults.queues[tc], path);
   port.watchdog = finish(defaults.watchdog, path);
   port.pfc_alarm = finish(defaults.pfc_alarm, path);
+  port.dcbx = finish(defaults.dcbx, path);
+  check_dcbx(defaults.dcbx);
   return port;
+}
+
+void PortReader::check_dcbx(const Draft<DcbxConfig>& draft) {
+  if (!draft.value.on || lldp_) return;
+  const Origin& at = draft.origins.at("on");
+  reader_.error(at.begin, at.path +
+                              ": true needs the LLDP agent, which DCBX is part of; allowed: enabled = true "
+                              "under [lldp]");
 }
 
 void PortReader::check_name(const PortConfig& port, const Origins& given, const toml::table& table,
@@ -373,6 +388,7 @@ Defaults PortReader::read_defaults(const toml::table& root) {
     read_queues(*table, "queue", defaults.queues);
   read_draft(root, "watchdog", "", defaults.watchdog);
   read_draft(root, "pfc_alarm", "", defaults.pfc_alarm);
+  read_draft(root, "dcbx", "", defaults.dcbx);
   return defaults;
 }
 
@@ -386,7 +402,7 @@ void PortReader::read(const toml::table& root, Config& out) {
 }  // namespace
 
 void read_ports(Reader& reader, const toml::table& root, Config& out) {
-  PortReader(reader, out.buffer).read(root, out);
+  PortReader(reader, out.buffer, out.lldp.enabled).read(root, out);
 }
 
 }  // namespace lossless
