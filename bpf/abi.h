@@ -65,7 +65,9 @@ struct ll_port {
 	__u8 remark;  /* 1: dscp_new differs from the identity somewhere */
 	__u8 group;   /* port group, LL_HOOK_NO_GROUP: none (stages/hook_flow.h) */
 	__u8 guard;   /* LL_GUARD_*: what storage traffic that comes in here must keep to; 0: nothing */
-	__u8 reserved[3];
+	__u8 overlay; /* 1: ECN is carried across VXLAN here (stages/ecn_overlay.h) */
+	__u8 host;    /* LL_HOST_*: what of DCQCN a host does here (stages/dcqcn_host.h) */
+	__u8 reserved;
 	__u8 dot1p_tc[LL_TCS];   /* PCP -> TC */
 	__u8 dscp_tc[LL_DSCPS];  /* DSCP -> TC, through dscp->dscp, dscp->dot1p and dot1p->TC */
 	__u8 dscp_new[LL_DSCPS]; /* DSCP -> DSCP written into the packet (trust dscp only) */

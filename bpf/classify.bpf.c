@@ -11,6 +11,9 @@
 #include "pause.h"
 #include "zone.h"
 #include "lldp.h"
+#include "roce.h"
+#include "dcqcn_ingress.h"
+#include "ecn_overlay_ingress.h"
 #include "stages/classify.h"
 
 static __always_inline void remark(struct __sk_buff *skb, const struct ll_port *port,
@@ -45,6 +48,10 @@ int ll_classify_ingress(struct __sk_buff *skb)
 	ll_parse_skb(skb, &h);
 	if (LL_UNLIKELY(port->guard) && h.ip && ll_zone_guard(skb, port->slot, port->guard, h.l3_off, h.ip))
 		return LL_TCX_DROP;
+	if (LL_UNLIKELY(port->host) && h.ip && ll_host_ingress(skb, port->slot, port->host, h.l3_off, h.ip))
+		return LL_TCX_DROP;
+	if (LL_UNLIKELY(port->overlay) && h.ip && ll_overlay_ingress(skb, port->slot, h.l3_off, h.ip, h.tos))
+		return LL_TCX_DROP;
 	c = ll_classify(port, &h);
 	skb->priority = LL_PRIORITY(c.tc);
 	skb->tc_index = LL_TC_INDEX(c.tc);
@@ -55,6 +62,7 @@ int ll_classify_ingress(struct __sk_buff *skb)
 		class->packets += ll_segments(skb);
 		class->bytes += skb->len;
 	}
+	ll_roce_enter(skb, &h, port->slot, c.tc);
 	if (LL_LIKELY(!c.untrusted && h.bad == LL_BAD_NONE && !port->remark))
 		return LL_TCX_NEXT;
 

@@ -95,11 +95,13 @@ static __always_inline void leave(const struct sk_buff *skb)
 		ll_tell_level(LL_EVENT_XON, row, 0, bpf_ktime_get_ns());
 }
 
-/* How long the way of a PFC frame was: from the packet that crossed the threshold to the device. */
+/* How long the way of a PFC frame or a CNP was: from the packet that called for it to the device. */
 static __always_inline void measure(const struct sk_buff *skb)
 {
 	__u32 zero = 0;
-	struct ll_latency *l = bpf_map_lookup_elem(&pfc_latency, &zero);
+	struct ll_latency *l = remembered(skb)->backlog == LL_CB_ROW_CNP
+				       ? bpf_map_lookup_elem(&cnp_latency, &zero)
+				       : bpf_map_lookup_elem(&pfc_latency, &zero);
 	__u32 bin = ll_latency_bin((__u32)(bpf_ktime_get_ns() - remembered(skb)->drops) / 1000);
 
 	if (l && bin < LL_LATENCY_BINS)
@@ -111,7 +113,7 @@ int BPF_PROG(ll_left_queue, const struct sk_buff *skb, const struct net_device *
 {
 	if (!is_ours(skb, dev))
 		return 0;
-	if (LL_UNLIKELY(remembered(skb)->backlog == LL_CB_ROW_CARRIER))
+	if (LL_UNLIKELY(remembered(skb)->backlog >= LL_CB_ROW_CNP))
 		measure(skb);
 	else
 		leave(skb);
@@ -132,7 +134,7 @@ static __always_inline int was_discarded(const struct sk_buff *skb)
 	struct ll_port *port;
 	__u32 tc;
 
-	if (!is_ours(skb, skb->dev) || remembered(skb)->backlog == LL_CB_ROW_CARRIER)
+	if (!is_ours(skb, skb->dev) || remembered(skb)->backlog >= LL_CB_ROW_CNP)
 		return 0;
 	port = ll_find_port((__u32)skb->dev->ifindex);
 	tc = ll_tc_of_priority(skb->priority);
@@ -157,7 +159,7 @@ int BPF_PROG(ll_dropped_by_queue, struct sk_buff *skb, void *location, enum skb_
 	    !LL_DROPPED_BY(reason, SKB_DROP_REASON_QDISC_OVERLIMIT) &&
 	    !LL_DROPPED_BY(reason, SKB_DROP_REASON_QDISC_CONGESTED))
 		return 0;
-	if (is_ours(skb, skb->dev) && remembered(skb)->backlog != LL_CB_ROW_CARRIER)
+	if (is_ours(skb, skb->dev) && remembered(skb)->backlog < LL_CB_ROW_CNP)
 		leave(skb);
 	return 0;
 }

@@ -7,7 +7,12 @@
 #define LOSSLESS_MAPS_H
 
 #include "abi.h"
+#include "stages/cnp.h"
+#include "stages/dcqcn_host.h"
+#include "stages/ecn_overlay.h"
 #include "stages/hook_flow.h"
+#include "stages/ipcc.h"
+#include "stages/roce_pair.h"
 
 #ifndef LL_MAP
 #define LL_MAP extern
@@ -119,12 +124,28 @@ LL_MAP struct {
 	__type(value, struct ll_latency);
 } pfc_latency SEC(".maps");
 
-/* What a clone that is to become a PFC frame is told by the program that made it, on the same CPU. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ll_latency);
+} cnp_latency SEC(".maps");
+
+/* What a clone that is to become a PFC frame or a CNP is told by the program that made it, on the same CPU.
+ */
 struct ll_carrier {
 	__u64 start_ns;
 	__u32 row;
-	__u32 armed; /* cleared by the carrier when it is on its way */
+	__u32 armed; /* LL_CARRIES_*; cleared by the carrier when it is on its way */
+	struct ll_cnp cnp;
+	__u16 vlan_tci; /* of the CNP, with LL_CNP_TAGGED in cnp_flags */
+	__u16 vlan_proto;
+	__u8 cnp_flags;
+	__u8 cnp_tc;
 };
+#define LL_CARRIES_XOFF 1u
+#define LL_CARRIES_CNP 2u
+#define LL_CNP_TAGGED 0x1u
 
 LL_MAP struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -191,6 +212,145 @@ LL_MAP struct {
 	__type(key, __u32);
 	__type(value, struct ll_zone_stats);
 } zone_stats SEC(".maps");
+
+/* Key: port slot. User space writes. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_overlay);
+} overlay SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LL_OVERLAY_ENDS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct ll_zone_key);
+	__type(value, __u32);
+} overlay_ends SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_overlay_stats);
+} overlay_stats SEC(".maps");
+
+/* Key: port slot. User space writes. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_host);
+} hosts SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LL_HOST_QPS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct ll_host_qp_key);
+	__type(value, struct ll_host_qp);
+} host_qps SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LL_NP_FLOWS);
+	__type(key, struct ll_np_key);
+	__type(value, struct ll_dcqcn_np);
+} np_flows SEC(".maps");
+
+/* No LRU: the kernel has no locks in values of such maps. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LL_RP_FLOWS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct ll_rp_key);
+	__type(value, struct ll_rp_flow);
+} rp_flows SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_host_stats);
+} host_stats SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 16);
+} host_events SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ll_roce_config);
+} roce_config SEC(".maps");
+
+/* As many rows as the configuration says (Datapath::open). The flow that was seen longest ago makes room. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LL_ROCE_FLOWS_DEFAULT);
+	__type(key, struct ll_roce_key);
+	__type(value, struct ll_roce_flow);
+} roce_flows SEC(".maps");
+
+/* Apart from the flows, so that no flood of those pushes them out. */
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LL_ROCE_FLOWS_DEFAULT);
+	__type(key, struct ll_roce_key);
+	__type(value, struct ll_roce_pair);
+} roce_pairs SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LL_ROCE_REQUESTS);
+	__type(key, struct ll_roce_key);
+	__type(value, struct ll_roce_request);
+} roce_requests SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, LL_ROCE_NOTES);
+	__type(key, struct ll_roce_note_key);
+	__type(value, struct ll_roce_note);
+} roce_notes SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_roce_stats);
+} roce_stats SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_ROWS);
+	__type(key, __u32);
+	__type(value, struct ll_ipcc);
+} ipcc SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_ROWS);
+	__type(key, __u32);
+	__type(value, struct ll_ipcc_state);
+} ipcc_state SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_MAX_PORTS);
+	__type(key, __u32);
+	__type(value, struct ll_ipcc_limit);
+} ipcc_limit SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LL_ROWS);
+	__type(key, __u32);
+	__type(value, struct ll_ipcc_stats);
+} ipcc_stats SEC(".maps");
 
 LL_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

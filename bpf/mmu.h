@@ -9,23 +9,11 @@
 #ifndef LOSSLESS_MMU_H
 #define LOSSLESS_MMU_H
 
+#include "carrier.h"
 #include "kernel.h"
 #include "maps.h"
 #include "stages/mmu.h"
 #include "stages/pfc.h"
-
-/* skb->mark of a clone that becomes a PFC frame; means something only while `carriers` is armed. */
-#define LL_CARRIER_MARK 0x4c4c5046u
-/* LL_CB_ROW of such a frame; LL_CB_BYTES then has the low half of the time the threshold was crossed. */
-#define LL_CB_ROW_CARRIER 0xffffffffu
-
-static __always_inline struct ll_carrier *ll_armed_carrier(void)
-{
-	__u32 zero = 0;
-	struct ll_carrier *c = bpf_map_lookup_elem(&carriers, &zero);
-
-	return c && c->armed ? c : 0;
-}
 
 /* The ring buffer was full: the daemon is late or gone, and timers and expiry do the rest. */
 static __always_inline void ll_count_no_event(__u32 slot)
@@ -83,21 +71,15 @@ static __always_inline int ll_make_xoff(struct __sk_buff *skb, struct ll_carrier
 
 static __always_inline void ll_send_xoff(struct __sk_buff *skb, __u32 ifindex, __u32 row, __u64 now)
 {
-	__u32 zero = 0, slot = row / LL_TCS, mark = skb->mark;
-	struct ll_carrier *c = bpf_map_lookup_elem(&carriers, &zero);
+	struct ll_carrier *c = ll_carrier();
 	struct ll_pfc_stats *stats;
+	__u32 slot = row / LL_TCS;
 	__u8 sent;
 
 	if (!c)
 		return;
 	c->row = row;
-	c->start_ns = now;
-	c->armed = 1;
-	skb->mark = LL_CARRIER_MARK;
-	bpf_clone_redirect(skb, ifindex, 0);
-	skb->mark = mark;
-	sent = !c->armed;
-	c->armed = 0;
+	sent = (__u8)ll_launch(skb, c, LL_CARRIES_XOFF, ifindex, now);
 	if (!sent) {
 		stats = bpf_map_lookup_elem(&pfc_stats, &slot);
 		if (stats)

@@ -10,6 +10,10 @@
 #include "hook.h"
 #include "mmu.h"
 #include "dequeue.h"
+#include "dcqcn_egress.h"
+#include "ecn_overlay_egress.h"
+#include "ipcc.h"
+#include "roce_egress.h"
 #include "stages/classify.h"
 #include "stages/wred.h"
 
@@ -54,10 +58,13 @@ static __always_inline int apply(struct __sk_buff *skb, const struct ll_wred *w,
 	stats->selected += segments;
 	switch (ll_wred_act(w, h->tos & LL_ECN_MASK)) {
 	case LL_WRED_MARK:
-		if (ll_write_tos(skb, h, h->tos | LL_ECN_CE))
+		if (ll_write_tos(skb, h, h->tos | LL_ECN_CE)) {
 			stats->failed += segments;
-		else
-			stats->marked += segments;
+			return LL_TCX_NEXT;
+		}
+		stats->marked += segments;
+		if (ll_roce_on())
+			ll_roce_egress(skb, LL_ROCE_WHERE(h), 0, LL_ROCE_MARKED);
 		return LL_TCX_NEXT;
 	case LL_WRED_DROP:
 		stats->dropped += segments;
@@ -92,6 +99,7 @@ static __always_inline int mark(struct __sk_buff *skb, __u32 row, __u32 tc, cons
 	}
 	if (ll_mmu_egress(row, depth + skb->wire_len) == LL_TCX_DROP)
 		return LL_TCX_DROP;
+	ll_ipcc_join(skb, h, row, depth);
 	if (!(w->flags & LL_WRED_ON) || !selected(w, row, depth))
 		return LL_TCX_NEXT;
 	return apply(skb, w, h, stats, segments);
@@ -111,19 +119,24 @@ int ll_port_egress(struct __sk_buff *skb)
 		struct ll_carrier *c = ll_armed_carrier();
 
 		if (c)
-			return ll_make_xoff(skb, c);
+			return c->armed == LL_CARRIES_CNP ? ll_make_cnp(skb) : ll_make_xoff(skb, c);
 	}
 	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_MAC_CONTROL))) {
 		skb->priority = LL_PRIORITY_FIRST;
 		return LL_TCX_NEXT;
 	}
 	ll_parse_skb(skb, &h);
+	if (LL_UNLIKELY(port->overlay) && h.ip)
+		h.tos = (__u8)ll_overlay_egress(skb, port->slot, h.l3_off, h.ip, h.tos);
 	tc = egress_tc(skb, port, &h);
 	queue_tc = ll_hook_tc(skb, port, &h, tc);
+	ll_roce_leave(skb, &h, queue_tc);
 	if (LL_UNLIKELY(ll_discards(LL_ROW(port->slot, queue_tc), ll_segments(skb))))
 		return LL_TCX_DROP;
 	if (mark(skb, LL_ROW(port->slot, queue_tc), queue_tc, &h) == LL_TCX_DROP)
 		return LL_TCX_DROP;
+	if (LL_UNLIKELY(port->host & LL_HOST_RP))
+		ll_host_pace(skb, port->slot);
 	/* By the TC it arrived in, whatever queue it is in: that is the one in which its peer can be stopped.
 	 */
 	return ll_mmu_enter(skb, tc);

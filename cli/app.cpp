@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/format.h"
-#include "cli/show_bfd.h"
 #include "cli/show_dcbx.h"
 #include "cli/suggest.h"
 #include "cli/walk.h"
@@ -42,6 +41,8 @@ void add_show(CLI::App& root, Action& action) {
   add_show_ports(*show, action);
   add_show_queues(*show, action);
   add_show_ecn(*show, action);
+  add_show_ecn_overlay(*show, action);
+  add_show_dcqcn(*show, action);
   add_show_pfc(*show, action);
   add_show_pfc_watchdog(*show, action);
   add_show_buffer(*show, action);
@@ -51,6 +52,9 @@ void add_show(CLI::App& root, Action& action) {
   add_show_lldp(*show, action);
   add_show_bfd(*show, action);
   add_show_dcbx(*show, action);
+  add_show_flows(*show, action);
+  add_show_ipcc(*show, action);
+  add_show_bgp(*show, action);
   add_show_priority_map(*show, action);
   add_show_system(*show, action);
 }
@@ -171,6 +175,7 @@ std::unique_ptr<CLI::App> make_parser(GlobalOptions& options, Action& action) {
   add_set(*root, action);
   add_pfc(*root, action);
   add_clear(*root, action);
+  add_bgp(*root, action);
   add_zone(*root, action);
   add_zone_switches(*root, action);
   add_config(*root, action);

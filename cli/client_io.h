@@ -29,6 +29,9 @@ std::vector<std::string> instances_with_socket(const std::string& run_dir);
 
 std::string_view code_name(grpc::StatusCode code);
 
+// What an answer in many pieces may take beside the time limit.
+inline constexpr std::chrono::seconds kStreamTime{60};
+
 class Client {
  public:
   // Fails with a message that says why nobody listens there and what to do about it.
@@ -46,6 +49,22 @@ class Client {
     const grpc::Status status = (*stub.*method)(&context, request, &reply);
     if (!status.ok()) return std::unexpected(failure_of(status));
     return reply;
+  }
+
+  // A request and the replies that come to it, one after the other: a long answer gets more time.
+  template <class Service, class Request, class Reply, class Each>
+  std::expected<void, Failure> stream(std::unique_ptr<grpc::ClientReaderInterface<Reply>> (
+                                          Service::StubInterface::*method)(grpc::ClientContext*,
+                                                                           const Request&),
+                                      const Request& request, const Each& each) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + target_.timeout + kStreamTime);
+    const auto stub = Service::NewStub(channel_);
+    const auto reader = (*stub.*method)(&context, request);
+    for (Reply reply; reader->Read(&reply);) each(reply);
+    const grpc::Status status = reader->Finish();
+    if (!status.ok()) return std::unexpected(failure_of(status));
+    return {};
   }
 
  private:

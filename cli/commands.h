@@ -7,11 +7,15 @@
 #include <string>
 
 #include "bfd.grpc.pb.h"
+#include "bgp.grpc.pb.h"
 #include "cli/context.h"
 #include "cli/table.h"
+#include "dcqcn.grpc.pb.h"
+#include "ecn_overlay.grpc.pb.h"
 #include "inof.grpc.pb.h"
 #include "inof_host.grpc.pb.h"
 #include "lldp.grpc.pb.h"
+#include "roce.grpc.pb.h"
 
 namespace lossless::cli {
 
@@ -19,6 +23,8 @@ void add_show_bfd(CLI::App& show, Action& action);
 void add_show_ports(CLI::App& show, Action& action);
 void add_show_queues(CLI::App& show, Action& action);
 void add_show_ecn(CLI::App& show, Action& action);
+void add_show_dcqcn(CLI::App& show, Action& action);
+void add_show_ecn_overlay(CLI::App& show, Action& action);
 void add_show_pfc(CLI::App& show, Action& action);
 void add_show_hook_flows(CLI::App& pfc, Action& action);
 void add_show_pfc_watchdog(CLI::App& show, Action& action);
@@ -28,11 +34,17 @@ void add_show_inof(CLI::App& show, Action& action);
 void add_zone(CLI::App& root, Action& action);
 void add_zone_switches(CLI::App& root, Action& action);  // default-zone, hard-zoning
 void add_show_inof_host(CLI::App& show, Action& action);
+void add_show_bgp(CLI::App& show, Action& action);
+void add_clear_bgp(CLI::App& clear, Action& action);
+void add_bgp(CLI::App& root, Action& action);
 void add_show_lldp(CLI::App& show, Action& action);
+void add_show_flows(CLI::App& show, Action& action);
+void add_show_ipcc(CLI::App& show, Action& action);
 void add_show_priority_map(CLI::App& show, Action& action);
 void add_show_system(CLI::App& show, Action& action);  // capabilities, version
 void add_pfc(CLI::App& root, Action& action);          // escape, recover
 void add_clear(CLI::App& root, Action& action);
+void add_clear_flows(CLI::App& clear, Action& action);
 void add_set(CLI::App& root, Action& action);
 void add_config(CLI::App& root, Action& action);
 void add_reload(CLI::App& root, Action& action);
@@ -48,6 +60,8 @@ std::string queues_text(const v1::ListQueuesReply& reply, const Style& style);
 std::string queue_rates_text(const v1::ListQueuesReply* before, const v1::ListQueuesReply& now,
                              double seconds, const Style& style);
 std::string ecn_text(const v1::ListEcnReply& reply, const Style& style);
+std::string dcqcn_text(const v1::GetDcqcnReply& reply, const Style& style);
+std::string ecn_overlay_text(const v1::ListEcnOverlayReply& reply, const Style& style);
 std::string pfc_text(const v1::ListPfcReply& reply, const Style& style);
 std::string hook_flows_text(const v1::ListHookFlowsReply& reply, const Style& style);
 std::string pfc_watchdogs_text(const v1::ListPfcWatchdogsReply& reply, const Style& style);
@@ -60,9 +74,14 @@ std::string inof_zones_text(const v1::ListInofZonesReply& reply, const Style& st
 std::string inof_status_text(const v1::GetInofStatusReply& reply, const Style& style);
 std::string inof_statistics_text(const v1::GetInofStatisticsReply& reply, const Style& style);
 std::string inof_whitelist_text(const v1::GetInofWhitelistReply& reply, const Style& style);
+std::string bgp_summary_text(const v1::ListBgpNeighborsReply& reply, const Style& style);
+std::string bgp_neighbors_text(const v1::ListBgpNeighborsReply& reply, const Style& style);
+std::string bgp_routes_text(const v1::ListBgpRoutesReply& reply, const Style& style);
 std::string lldp_neighbors_text(const v1::ListLldpNeighborsReply& reply, const Style& style);
 std::string lldp_local_text(const v1::ListLldpLocalReply& reply, const Style& style);
 std::string lldp_statistics_text(const v1::ListLldpStatisticsReply& reply, const Style& style);
+std::string flows_text(const v1::ListFlowsReply& reply, const Style& style);
+std::string ipcc_text(const v1::ListIpccReply& reply, const Style& style);
 std::string priority_maps_text(const v1::ListPriorityMapsReply& reply, const Style& style);
 std::string capabilities_text(const v1::GetCapabilitiesReply& reply, const Style& style);
 std::string version_text(const v1::GetVersionReply& reply, const Style& style);

@@ -45,6 +45,7 @@ std::vector<Candidate> option_values(const std::string& option, const Names& nam
   if (option == "color") return plain({"auto", "always", "never"});
   if (option == "instance") return plain(names.instances());
   if (option == "netns") return plain(names.netns());
+  if (option == "sort") return plain({"bytes", "packets", "ce", "cnp", "rate"});
   if (option == "socket") return {{std::string(kFiles), ""}};
   return {};
 }

@@ -55,6 +55,17 @@ class Context {
     return kOk;
   }
 
+  // Calls `each` for every reply of a stream.
+  template <class Service, class Request, class Reply, class Each>
+  std::expected<void, Failure> stream(std::unique_ptr<grpc::ClientReaderInterface<Reply>> (
+                                          Service::StubInterface::*method)(grpc::ClientContext*,
+                                                                           const Request&),
+                                      const Request& request, const Each& each) {
+    auto client = Client::connect(target_);
+    if (!client) return std::unexpected(client.error());
+    return client->template stream<Service>(method, request, each);
+  }
+
   template <class Reply, class Show>
   void print(const Reply& reply, const Show& show) {
     env_.out << (options_.json ? to_json(reply) : show(reply, style_));

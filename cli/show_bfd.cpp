@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `losslessctl show bfd`.
-#include "cli/show_bfd.h"
-
 #include <fmt/format.h>
 
+#include "cli/commands.h"
 #include "cli/format.h"
 
 namespace lossless::cli {

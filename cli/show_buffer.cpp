@@ -125,8 +125,9 @@ void add_show_packet_drop(CLI::App& show, Action& action) {
 }
 
 void add_clear(CLI::App& root, Action& action) {
-  auto* clear = root.add_subcommand("clear", "Start counters anew");
+  auto* clear = root.add_subcommand("clear", "Start counters or BGP sessions anew");
   clear->require_subcommand(1);
+  add_clear_bgp(*clear, action);
   auto port = std::make_shared<std::string>();
   auto* command = clear->add_subcommand("watermark", "Highest buffer levels and over-limit counts");
   command->add_option("IF", *port, "Only this port");
@@ -137,6 +138,7 @@ void add_clear(CLI::App& root, Action& action) {
       return context.call_and_print(&v1::Lossless::StubInterface::ClearWatermark, request, cleared_text);
     };
   });
+  add_clear_flows(*clear, action);
 }
 
 }  // namespace lossless::cli

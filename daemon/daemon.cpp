@@ -17,12 +17,16 @@
 
 #include "daemon/api/server_io.h"
 #include "daemon/bfd/api_io.h"
+#include "daemon/bgp/api_io.h"
 #include "daemon/core/clock.h"
 #include "daemon/dcbx/api_io.h"
+#include "daemon/dcqcn/api_io.h"
+#include "daemon/ecn_overlay/api_io.h"
 #include "daemon/inof/host_api_io.h"
 #include "daemon/inof/switch_api_io.h"
 #include "daemon/lldp/api_io.h"
 #include "daemon/pfc/service.h"
+#include "daemon/roce/api_io.h"
 #include "loader/probe_io.h"
 #include "loader/run_dir_io.h"
 
@@ -45,7 +49,7 @@ class Daemon {
   void run();
 
  private:
-  Status open_datapath();
+  Status open_datapath(const Config& config);
   Status open_events();
   std::expected<std::vector<ConfigChange>, std::string> reload();
   void wait_for_signal();
@@ -56,6 +60,7 @@ class Daemon {
   void tell_protocols();
   void look_for_hook_flows();
   void watch_for_deadlocks();
+  void age_flows();
   void stop();
 
   steady_clock::time_point started_ = steady_clock::now();
@@ -69,10 +74,14 @@ class Daemon {
   std::unique_ptr<pfc::PfcService> pfc_;
   std::unique_ptr<port::PortService> ports_;
   std::unique_ptr<lldp::LldpService> lldp_;
+  std::unique_ptr<ecn_overlay::EcnOverlayService> ecn_overlay_;
+  std::unique_ptr<dcqcn::DcqcnService> dcqcn_;
   std::unique_ptr<inof::HostService> inof_host_;
   std::unique_ptr<inof::SwitchService> inof_switch_;
   std::unique_ptr<bfd::BfdService> bfd_;
   std::unique_ptr<dcbx::DcbxService> dcbx_;
+  std::unique_ptr<roce::RoceService> roce_;
+  std::unique_ptr<bgp::BgpService> bgp_;
   std::unique_ptr<api::Context> context_;
   std::unique_ptr<api::Server> server_;
   std::unique_ptr<asio::posix::stream_descriptor> event_fd_;
@@ -81,12 +90,13 @@ class Daemon {
   asio::steady_timer heal_{loop_};
   asio::steady_timer hooks_{loop_};
   asio::steady_timer deadlock_{loop_};
+  asio::steady_timer ageing_{loop_};
   std::thread stopper_;
   bool given_back_ = false;  // nothing of the instance is left
 };
 
-Status Daemon::open_datapath() {
-  auto datapath = Datapath::open(instance_, LL_VERSION);
+Status Daemon::open_datapath(const Config& config) {
+  auto datapath = Datapath::open(instance_, LL_VERSION, {.roce_flows = config.roce.max_flows});
   if (!datapath) {
     // The kernel's own words about a program it cannot run are of little use to a person.
     const Status kernel = require_kernel();
@@ -114,7 +124,7 @@ Status Daemon::start(const Config& config) {
   auto netlink = net::Netlink::open();
   if (!netlink) return std::unexpected(netlink.error());
   netlink_ = std::make_unique<net::Netlink>(std::move(*netlink));
-  if (auto ok = open_datapath(); !ok) return ok;
+  if (auto ok = open_datapath(config); !ok) return ok;
   // Before the first look at the interfaces, so that no change is missed in between.
   if (auto ok = open_events(); !ok) return ok;
 
@@ -123,11 +133,15 @@ Status Daemon::start(const Config& config) {
   if (!pfc) return std::unexpected(pfc.error());
   pfc_ = std::move(*pfc);
   ports_ = std::make_unique<port::PortService>(*netlink_, *datapath_, *pfc_);
+  roce_ = std::make_unique<roce::RoceService>(datapath_->maps());
   lldp_ = std::make_unique<lldp::LldpService>(loop_, *netlink_);
+  ecn_overlay_ = std::make_unique<ecn_overlay::EcnOverlayService>(*netlink_, datapath_->maps());
+  dcqcn_ = std::make_unique<dcqcn::DcqcnService>(loop_, *ports_);
   inof_host_ = std::make_unique<inof::HostService>(loop_, *netlink_);
   inof_switch_ = std::make_unique<inof::SwitchService>(loop_, *ports_, lldp_->agent(), instance_);
   bfd_ = std::make_unique<bfd::BfdService>(loop_);
   dcbx_ = std::make_unique<dcbx::DcbxService>(*ports_, lldp_->agent());
+  bgp_ = std::make_unique<bgp::BgpService>(loop_, *inof_switch_, *bfd_, adopted);
   pfc_->on_deadlock(
       [this](const std::string& port, unsigned tc, bool on) { inof_switch_->pfc_deadlock(port, tc, on); });
   context_ = std::make_unique<api::Context>(api::Context{.ports = *ports_,
@@ -143,18 +157,22 @@ Status Daemon::start(const Config& config) {
                                                                inof_switch_->leave();
                                                                stop();
                                                              }});
-  auto server =
-      api::Server::listen(config.api, loop_, *context_,
-                          {lldp::make_api(loop_, *lldp_, *ports_), inof::make_host_api(loop_, *inof_host_),
-                           inof::make_switch_api(loop_, *inof_switch_, *ports_), bfd::make_api(loop_, *bfd_),
-                           dcbx::make_api(loop_, *dcbx_, *ports_)});
+  auto server = api::Server::listen(
+      config.api, loop_, *context_,
+      {lldp::make_api(loop_, *lldp_, *ports_), dcqcn::make_api(loop_, *dcqcn_),
+       ecn_overlay::make_api(loop_, *ecn_overlay_, *ports_), inof::make_host_api(loop_, *inof_host_),
+       inof::make_switch_api(loop_, *inof_switch_, *ports_), bfd::make_api(loop_, *bfd_),
+       dcbx::make_api(loop_, *dcbx_, *ports_), roce::make_api(loop_, *roce_, *ports_),
+       bgp::make_api(loop_, *bgp_)});
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
   inof_switch_->start(config.inof);
+  if (auto ok = roce_->configure(config.roce); !ok) return ok;
   if (auto ok = ports_->configure(config); !ok) return ok;
   if (auto ok = pfc_->open_unknown_gates(); !ok) return ok;
   if (auto ok = ports_->finish_start(); !ok) return ok;
   tell_protocols();
+  bgp_->apply(config);
   return {};
 }
 
@@ -172,6 +190,7 @@ void Daemon::run() {
   heal_counters();
   look_for_hook_flows();
   watch_for_deadlocks();
+  age_flows();
   malloc_trim(0);  // reading a large configuration leaves a lot behind
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - started_);
   spdlog::info("losslessd {} ready in {} ms: instance {}, {} ports, {}", LL_VERSION, took.count(), instance_,
@@ -179,6 +198,7 @@ void Daemon::run() {
   sd_notify(0, "READY=1");
   loop_.run();
   if (stopper_.joinable()) stopper_.join();
+  bgp_->stop(given_back_);
   bfd_->stop();
   if (!given_back_) pfc_->stop(monotonic_now());
   if (given_back_) lock_->remove();
@@ -190,10 +210,14 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
   const Config& running = ports_->running();
   if (file->instance != running.instance || file->api != running.api)
     return fail(config_file_ + ": instance and api cannot change while losslessd runs; restart it for that");
+  if (file->roce.max_flows != running.roce.max_flows)
+    return fail(config_file_ + ": roce.max_flows cannot change while losslessd runs; restart it for that");
   auto changes = diff_config(running, *file);
+  if (auto ok = roce_->configure(file->roce); !ok) return fail(ok.error());
   if (auto ok = ports_->configure(*file); !ok) return fail(ok.error());
   inof_switch_->reload(file->inof);
   tell_protocols();
+  bgp_->apply(*file);
   spdlog::info("reloaded {}: {} changes", config_file_, changes.size());
   for (const ConfigChange& change : changes)
     spdlog::info("  {}: {} -> {}", change.path, change.from, change.to);
@@ -203,6 +227,8 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
 void Daemon::tell_protocols() {
   dcbx_->apply();  // before LLDP speaks on a port for the first time
   lldp_->apply(ports_->running(), ports_->ports());
+  ecn_overlay_->apply(ports_->running(), ports_->ports());
+  dcqcn_->apply();
   inof_host_->apply(ports_->running(), ports_->ports());
   inof_switch_->apply_ports();
   bfd_->apply(ports_->running());
@@ -270,6 +296,13 @@ void Daemon::watch_for_deadlocks() {
   deadlock_.expires_at(next);
   deadlock_.async_wait([this](const asio::error_code& error) {
     if (!error) watch_for_deadlocks();
+  });
+}
+
+void Daemon::age_flows() {
+  ageing_.expires_after(roce_->age(monotonic_now()));
+  ageing_.async_wait([this](const asio::error_code& error) {
+    if (!error) age_flows();
   });
 }
 

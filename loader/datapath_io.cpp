@@ -67,6 +67,19 @@ int keep_libbpf_line(libbpf_print_level level, const char* format, va_list args)
   return 0;
 }
 
+// Sets the size, and unpins a map of another one: programs that still run keep theirs until they are
+// exchanged.
+Status resize(bpf_map* map, std::uint32_t rows) {
+  if (const int error = bpf_map__set_max_entries(map, rows)) return fail_errno("cannot size a map", error);
+  const char* path = bpf_map__pin_path(map);
+  const Fd pinned(bpf_obj_get(path));
+  bpf_map_info info{};
+  __u32 size = sizeof info;
+  if (!pinned || bpf_map_get_info_by_fd(pinned.get(), &info, &size) || info.max_entries == rows) return {};
+  if (unlink(path)) return fail_errno(std::string("cannot remove ") + path, errno);
+  return {};
+}
+
 }  // namespace
 
 unsigned possible_cpus() {
@@ -106,7 +119,8 @@ Datapath::Datapath(Datapath&&) noexcept = default;
 Datapath& Datapath::operator=(Datapath&&) noexcept = default;
 Datapath::~Datapath() = default;
 
-Result<Datapath> Datapath::open(const std::string& instance, const std::string& build) {
+Result<Datapath> Datapath::open(const std::string& instance, const std::string& build,
+                                const MapSizes& sizes) {
   Pins pins(instance);
   if (auto mounted = ensure_bpffs(); !mounted) return std::unexpected(mounted.error());
   auto origin = find_origin(pins);
@@ -115,11 +129,11 @@ Result<Datapath> Datapath::open(const std::string& instance, const std::string& 
   if (auto gone = remove_dir(pins.maps_next); !gone) return std::unexpected(gone.error());
 
   Datapath datapath(std::move(pins), *origin);
-  auto loaded = datapath.load(build);
+  auto loaded = datapath.load(build, sizes);
   if (!loaded && *origin == Origin::Adopted) {
     // Same version number, other layout: a development build. Treat it as an upgrade.
     datapath.origin_ = Origin::Replacing;
-    loaded = datapath.load(build);
+    loaded = datapath.load(build, sizes);
   }
   if (!loaded) {
     if (datapath.origin_ == Origin::Fresh) (void)datapath.detach_all();  // only empty folders so far
@@ -128,7 +142,7 @@ Result<Datapath> Datapath::open(const std::string& instance, const std::string& 
   return datapath;
 }
 
-Status Datapath::load(const std::string& build) {
+Status Datapath::load(const std::string& build, const MapSizes& sizes) {
   libbpf_set_print(keep_libbpf_line);
   last_libbpf_line.clear();
   const std::string& dir = origin_ == Origin::Replacing ? pins_.maps_next : pins_.maps;
@@ -144,6 +158,8 @@ Status Datapath::load(const std::string& build) {
     if (const int error = bpf_map__set_pin_path(map, (dir + "/" + bpf_map__name(map)).c_str()))
       return fail_errno("cannot set a pin path", error);
   }
+  for (bpf_map* sized : {skeleton_->maps.roce_flows, skeleton_->maps.roce_pairs})
+    if (auto ok = resize(sized, sizes.roce_flows); !ok) return ok;
   if (const int error = datapath_bpf__load(skeleton_.get()))
     return fail("cannot load the BPF programs: " + errno_text(error) +
                 (last_libbpf_line.empty() ? "" : " (" + last_libbpf_line + ")"));
@@ -169,6 +185,22 @@ Status Datapath::load(const std::string& build) {
            .hooks = Map<std::uint32_t, ll_hook>(bpf_map__fd(maps.hooks)),
            .hook_stats = CounterMap<ll_hook_stats>(bpf_map__fd(maps.hook_stats)),
            .hook_flows = Map<ll_hook_key, ll_hook_flow>(bpf_map__fd(maps.hook_flows)),
+           .roce_config = Map<std::uint32_t, ll_roce_config>(bpf_map__fd(maps.roce_config)),
+           .roce_flows = Map<ll_roce_key, ll_roce_flow>(bpf_map__fd(maps.roce_flows)),
+           .roce_pairs = Map<ll_roce_key, ll_roce_pair>(bpf_map__fd(maps.roce_pairs)),
+           .roce_stats = CounterMap<ll_roce_stats>(bpf_map__fd(maps.roce_stats)),
+           .ipcc = Map<std::uint32_t, ll_ipcc>(bpf_map__fd(maps.ipcc)),
+           .ipcc_state = Map<std::uint32_t, ll_ipcc_state>(bpf_map__fd(maps.ipcc_state)),
+           .ipcc_stats = CounterMap<ll_ipcc_stats>(bpf_map__fd(maps.ipcc_stats)),
+           .cnp_latency = CounterMap<ll_latency>(bpf_map__fd(maps.cnp_latency)),
+           .overlay = Map<std::uint32_t, ll_overlay>(bpf_map__fd(maps.overlay)),
+           .overlay_ends = Map<ll_zone_key, std::uint32_t>(bpf_map__fd(maps.overlay_ends)),
+           .overlay_stats = CounterMap<ll_overlay_stats>(bpf_map__fd(maps.overlay_stats)),
+           .hosts = Map<std::uint32_t, ll_host>(bpf_map__fd(maps.hosts)),
+           .host_qps = Map<ll_host_qp_key, ll_host_qp>(bpf_map__fd(maps.host_qps)),
+           .rp_flows = Map<ll_rp_key, ll_rp_flow>(bpf_map__fd(maps.rp_flows)),
+           .host_stats = CounterMap<ll_host_stats>(bpf_map__fd(maps.host_stats)),
+           .host_events = bpf_map__fd(maps.host_events),
            .pfc_events = bpf_map__fd(maps.pfc_events)};
   ll_meta meta{.abi = LL_ABI_VERSION, .reserved = 0, .netns = current_netns(), .build = {}};
   build.copy(meta.build, sizeof meta.build - 1);

@@ -12,7 +12,11 @@
 #include <vector>
 
 #include "bpf/abi.h"
+#include "bpf/stages/dcqcn_host.h"
+#include "bpf/stages/ecn_overlay.h"
 #include "bpf/stages/hook_flow.h"
+#include "bpf/stages/ipcc.h"
+#include "bpf/stages/roce_pair.h"
 #include "loader/map.h"
 #include "loader/pins_io.h"
 #include "loader/port_table.h"
@@ -45,7 +49,28 @@ struct Maps {
   Map<std::uint32_t, ll_hook> hooks;
   CounterMap<ll_hook_stats> hook_stats;
   Map<ll_hook_key, ll_hook_flow> hook_flows;
+  Map<std::uint32_t, ll_roce_config> roce_config;
+  Map<ll_roce_key, ll_roce_flow> roce_flows;
+  Map<ll_roce_key, ll_roce_pair> roce_pairs;
+  CounterMap<ll_roce_stats> roce_stats;
+  Map<std::uint32_t, ll_ipcc> ipcc;
+  Map<std::uint32_t, ll_ipcc_state> ipcc_state;
+  CounterMap<ll_ipcc_stats> ipcc_stats;
+  CounterMap<ll_latency> cnp_latency;
+  Map<std::uint32_t, ll_overlay> overlay;
+  Map<ll_zone_key, std::uint32_t> overlay_ends;
+  CounterMap<ll_overlay_stats> overlay_stats;
+  Map<std::uint32_t, ll_host> hosts;
+  Map<ll_host_qp_key, ll_host_qp> host_qps;
+  Map<ll_rp_key, ll_rp_flow> rp_flows;
+  CounterMap<ll_host_stats> host_stats;
+  int host_events = -1;  // ring buffer of ll_host_event
   int pfc_events = -1;  // ring buffer of ll_pfc_event
+};
+
+// Rows of the maps whose size is configured.
+struct MapSizes {
+  std::uint32_t roce_flows = LL_ROCE_FLOWS_DEFAULT;  // LL_ROCE_FLOWS_MIN to LL_ROCE_FLOWS_MAX; pairs as many
 };
 
 class Datapath {
@@ -56,8 +81,10 @@ class Datapath {
     Replacing  // pinned maps have another layout: new ones are used, commit() drops the old
   };
 
-  // Loads the programs into the current network namespace's instance. Errors are one line for the log.
-  static Result<Datapath> open(const std::string& instance, const std::string& build);
+  // Loads the programs into the current network namespace's instance. A pinned map that is adopted but has
+  // another size than wanted starts anew, empty. Errors are one line for the log.
+  static Result<Datapath> open(const std::string& instance, const std::string& build,
+                               const MapSizes& sizes = {});
 
   Datapath(Datapath&&) noexcept;
   Datapath& operator=(Datapath&&) noexcept;
@@ -90,7 +117,7 @@ class Datapath {
 
  private:
   Datapath(Pins pins, Origin origin);
-  Status load(const std::string& build);
+  Status load(const std::string& build, const MapSizes& sizes);
   Status attach_hook(unsigned ifindex, Hook hook);
   Status attach_shared();
 

@@ -32,10 +32,13 @@ ll_inline __u32 ll_tc_of_priority(__u32 priority)
 	return tc < LL_TCS ? tc : LL_TCS;
 }
 
+/* In skb->tc_index beside the TC: egress is asked to complete the packet's RoCE flow. */
+#define LL_TC_INDEX_FLOW 0x80u
+
 /* The same for skb->tc_index. */
 ll_inline __u32 ll_tc_of_index(__u32 tc_index)
 {
-	__u32 tc = tc_index - LL_TC_INDEX(0);
+	__u32 tc = (tc_index & ~LL_TC_INDEX_FLOW) - LL_TC_INDEX(0);
 
 	return tc < LL_TCS ? tc : LL_TCS;
 }

@@ -138,6 +138,19 @@ enum ll_roce_kind {
 	LL_ROCE_KINDS,
 };
 
+#ifndef __bpf__
+/* "udp_length" for LL_ROCE_UDP_LENGTH. */
+ll_inline const char *ll_roce_kind_name(enum ll_roce_kind kind)
+{
+	static const char *const names[LL_ROCE_KINDS] = {
+		"ok",          "other",     "l2_short",    "ip_short",  "ip_version", "ip_options",
+		"ip_fragment", "ip_length", "ip_checksum", "udp_short", "udp_length", "bth_short",
+		"bth_version", "opcode",    "ext_short",   "pad",       "icrc"};
+
+	return kind < LL_ROCE_KINDS ? names[kind] : "unknown";
+}
+#endif
+
 /* A parsed packet. Offsets are bytes from the start of the frame. */
 struct ll_roce {
 	__u16 ip_at;
@@ -329,28 +342,19 @@ ll_inline enum ll_roce_kind ll_roce_bth_(const __u8 *p, const __u8 *end, __u32 u
 }
 
 /*
- * Parses an Ethernet frame with up to two 802.1Q/802.1ad tags. [data, data_end) is what may be read and
- * holds at least the headers up to the BTH; frame_len is the length of the whole frame without FCS, of
- * which the tail need not be readable. Checks lengths and the IPv4 checksum, not the ICRC. *r is valid
- * for LL_ROCE_OK; tos and ip_version are valid, too, when what is wrong comes after the IP header.
+ * Parses from the IP header on. [ip, end) is what may be read; left is the length of the frame from the IP
+ * header on, of which the tail need not be readable. r->ip_at and r->ip_version (4 or 6, as the EtherType
+ * says) are set by the caller.
  */
-ll_inline enum ll_roce_kind ll_roce_parse(const void *data, const void *data_end, __u32 frame_len,
-					  struct ll_roce *r)
+ll_inline enum ll_roce_kind ll_roce_parse_ip(const __u8 *ip, const __u8 *end, __u32 left, struct ll_roce *r)
 {
-	const __u8 *p = (const __u8 *)data, *end = (const __u8 *)data_end;
-	struct ll_roce zero = {};
+	const __u32 ip_len = r->ip_version == 4 ? LL_IPV4_HLEN : LL_IPV6_HLEN;
+	const __u8 *p = ip;
 	enum ll_roce_kind kind;
-	__u32 ip_len, left, l4_len = 0;
+	__u32 l4_len = 0;
 
-	*r = zero;
-	kind = ll_roce_l2_(data, data_end, r);
-	if (kind != LL_ROCE_OK)
-		return kind;
-	ip_len = r->ip_version == 4 ? LL_IPV4_HLEN : LL_IPV6_HLEN;
-	p += r->ip_at;
-	if (p + ip_len > end || frame_len < r->ip_at + ip_len)
+	if (p + ip_len > end || left < ip_len)
 		return LL_ROCE_IP_SHORT;
-	left = frame_len - r->ip_at;
 	kind = r->ip_version == 4 ? ll_roce_ip4_(p, left, &l4_len) : ll_roce_ip6_(p, left, &l4_len);
 	if (kind != LL_ROCE_OK)
 		return kind;
@@ -364,6 +368,28 @@ ll_inline enum ll_roce_kind ll_roce_parse(const void *data, const void *data_end
 		return LL_ROCE_UDP_LENGTH;
 	r->bth_at = (__u16)(r->ip_at + ip_len + 8);
 	return ll_roce_bth_(p + 8, end, l4_len, r);
+}
+
+/*
+ * Parses an Ethernet frame with up to two 802.1Q/802.1ad tags. [data, data_end) is what may be read and
+ * holds at least the headers up to the BTH; frame_len is the length of the whole frame without FCS, of
+ * which the tail need not be readable. Checks lengths and the IPv4 checksum, not the ICRC. *r is valid
+ * for LL_ROCE_OK; tos and ip_version are valid, too, when what is wrong comes after the IP header.
+ */
+ll_inline enum ll_roce_kind ll_roce_parse(const void *data, const void *data_end, __u32 frame_len,
+					  struct ll_roce *r)
+{
+	const __u8 *end = (const __u8 *)data_end;
+	struct ll_roce zero = {};
+	enum ll_roce_kind kind;
+
+	*r = zero;
+	kind = ll_roce_l2_(data, data_end, r);
+	if (kind != LL_ROCE_OK)
+		return kind;
+	if (frame_len < r->ip_at)
+		return LL_ROCE_IP_SHORT;
+	return ll_roce_parse_ip((const __u8 *)data + r->ip_at, end, frame_len - r->ip_at, r);
 }
 
 /* UDP source port of a QP pair with flow label 0, as rxe, mlx5 and irdma choose it. */

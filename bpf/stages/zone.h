@@ -22,8 +22,9 @@
 struct ll_flow {
 	struct ll_zone_key src;
 	struct ll_zone_key dst;
-	__u8 storage; /* 1: RoCEv2 or NVMe/TCP, either way */
-	__u8 cut;     /* 1: ends before that can be told */
+	__u8 storage;  /* 1: RoCEv2 or NVMe/TCP, either way */
+	__u8 protocol; /* 0: could not be found */
+	__u8 cut;      /* 1: ends before that can be told */
 };
 
 /* IPv4 as an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2). */
@@ -97,6 +98,7 @@ ll_inline void ll_zone_parse(const void *data, const void *data_end, const struc
 	__u32 off;
 
 	flow->storage = 0;
+	flow->protocol = 0;
 	flow->cut = 0;
 	if (h->ip == 4) {
 		if (ip + LL_IPV4_HLEN > end)
@@ -123,6 +125,7 @@ ll_inline void ll_zone_parse(const void *data, const void *data_end, const struc
 		flow->cut = 1;
 		return;
 	}
+	flow->protocol = protocol;
 	flow->storage = ll_is_storage(protocol, ll_get16(transport), ll_get16(transport + 2));
 }
 

@@ -26,6 +26,9 @@ enum class Trust : std::uint8_t { Port, Dot1p, Dscp };
 enum class Schedule : std::uint8_t { Strict, Wrr };
 enum class SystemRole : std::uint8_t { Switch, Host };
 enum class LldpMode : std::uint8_t { Off, Tx, Rx, Both };
+// Which DSCPs of tunnelled packets are carried into the outer header.
+enum class OverlayDscp : std::uint8_t { None, Lossless, All };
+enum class CnpPer : std::uint8_t { Qp, Ip, Port };
 enum class InofDialect : std::uint8_t { Odcc, ChinaMobile };
 enum class InofRole : std::uint8_t { Server, Client, Both };  // initiator, target
 enum class InofProtocol : std::uint8_t { Roce, Tcp, Iscsi };
@@ -53,6 +56,17 @@ struct PfcConfig {
   bool operator==(const PfcConfig&) const = default;
 };
 
+// IPCC of one queue: CNPs by its depth and trend (docs/ipcc.md). A 0 means: worked out from the port (see
+// plan_ipcc in daemon/roce/plan.h).
+struct IpccConfig {
+  std::uint32_t low_bytes = 0;   // at or below: no CNPs
+  std::uint32_t high_bytes = 0;  // above: many instead of few, few instead of none
+  std::uint32_t few_bytes = 0;   // that join the queue for each CNP
+  std::uint32_t many_bytes = 0;
+  unsigned interval_us = 50;  // a flow gets no second CNP within this time
+  bool operator==(const IpccConfig&) const = default;
+};
+
 struct QueueConfig {
   Schedule schedule = Schedule::Strict;
   unsigned group = 0;   // WRR group 1 or 2; 0 for strict
@@ -61,7 +75,8 @@ struct QueueConfig {
   bool lossless = false;
   std::optional<EcnConfig> ecn;
   std::optional<PfcConfig> pfc = std::nullopt;  // only of a lossless queue
-  std::uint32_t guaranteed_bytes = 0;           // of each ingress port, beside the shared pool
+  std::optional<IpccConfig> ipcc = std::nullopt;
+  std::uint32_t guaranteed_bytes = 0;  // of each ingress port, beside the shared pool
   unsigned alpha =
       0;  // of a lossy queue: depth at most this share of the free shared pool; 0: the limit alone
   bool operator==(const QueueConfig&) const = default;
@@ -81,6 +96,7 @@ struct PortConfig {
   Trust trust = Trust::Dscp;
   unsigned priority = 0;           // dot1p of packets that carry nothing to trust
   LldpMode lldp = LldpMode::Both;  // while [lldp] is on
+  bool ecn_overlay = true;         // while [ecn_overlay] is on
   PriorityMaps maps;
   std::array<QueueConfig, kTcs> queues;
   pfc::WatchdogConfig watchdog;  // of each TC with PFC
@@ -184,6 +200,47 @@ struct BfdPeerConfig {
 };
 inline constexpr std::size_t kMaxBfdPeers = 1000;
 inline constexpr std::size_t kMaxBfdProfiles = 100;
+// RoCEv2 flows (docs/roce-flows.md) and what IPCC has in common on all ports.
+struct RoceConfig {
+  bool flows = true;
+  unsigned max_flows = 65536;  // rows of the table
+  unsigned age_s = 300;        // a flow that is silent for longer is forgotten
+  unsigned cnp_dscp = 48;      // of CNPs that this switch makes
+  unsigned cnp_tc = 6;         // queue they leave in
+  unsigned cnp_limit = 20000;  // CNPs a second for what waits in one port's queues
+  bool operator==(const RoceConfig&) const = default;
+};
+
+// ECN across VXLAN tunnels that begin and end on this machine; see docs/ecn-overlay.md.
+struct EcnOverlayConfig {
+  bool enabled = false;
+  unsigned port = 4789;  // UDP destination port of VXLAN
+  OverlayDscp carry_dscp = OverlayDscp::Lossless;
+  bool operator==(const EcnOverlayConfig&) const = default;
+};
+
+// DCQCN of a host, in force with SystemRole::Host; the keys have the names that NICs give them. See
+// docs/dcqcn.md.
+struct DcqcnConfig {
+  bool enabled = false;
+  bool np = true;     // notification point: CNPs for what comes in marked
+  bool rp = true;     // reaction point: CNPs that come in slow the QP down
+  bool guard = true;  // RoCEv2 that is malformed or has an unknown opcode is dropped
+  CnpPer cnp_per = CnpPer::Qp;
+  unsigned min_time_between_cnps_us = 50;
+  unsigned cnp_dscp = 48;
+  unsigned cnp_802p_prio = 6;                   // TC that CNPs leave by
+  unsigned rate_reduce_monitor_period_us = 50;  // at most one cut in this time
+  unsigned dce_tcp_rtt_us = 55;                 // alpha decays once in each without a CNP
+  unsigned dce_tcp_g = 4;                       // g in 1/1024, a power of two
+  unsigned rpg_time_reset_us = 300;             // rate increase timer
+  std::uint32_t rpg_byte_reset = 10'000'000;    // rate increase byte counter; 0: none
+  unsigned rpg_threshold = 5;                   // increases before the target rate grows: F
+  std::uint64_t rpg_ai_rate_bps = 40'000'000;
+  std::uint64_t rpg_hai_rate_bps = 200'000'000;
+  std::uint64_t rpg_min_rate_bps = 10'000'000;
+  bool operator==(const DcqcnConfig&) const = default;
+};
 
 // The iNOF host agent; in force with SystemRole::Host.
 struct InofHostConfig {
@@ -203,6 +260,40 @@ struct InofHostConfig {
   unsigned hook_backoff_s = 1;  // before the first retry; twice as long before each further one
   bool operator==(const InofHostConfig&) const = default;
 };
+
+// The BGP speaker; see docs/bgp.md.
+struct BgpConfig {
+  bool on = false;
+  std::uint32_t asn = 0;
+  std::string router_id = {};   // an IPv4 address
+  std::string cluster_id = {};  // the same; empty: the router ID
+  std::string listen = {};      // local address; empty: all
+  unsigned port = 179;          // to listen on and to connect to
+  unsigned hold_s = 90;         // 0: for ever
+  unsigned connect_retry_s = 5;
+  unsigned restart_s = 120;  // graceful restart: how long peers keep our routes; 0: off
+  std::uint32_t local_pref =
+      100;  // of our own routes; the configuration of whoever has the highest overrides
+  bool operator==(const BgpConfig&) const = default;
+};
+
+struct BgpNeighborConfig {
+  std::string address;    // one address, or a range of those that may connect to us
+  std::uint32_t asn = 0;  // 0: our own
+  std::string description = {};
+  bool client = false;   // of this route reflector
+  bool passive = false;  // it connects to us
+  bool shutdown = false;
+  bool inof = true;  // families
+  bool ipv4_unicast = false;
+  std::string password = {};  // TCP-MD5 (RFC 2385), 1-80 bytes
+  unsigned ttl_security = 0;  // hops away at most (RFC 5082); 0: off
+  std::string source = {};    // our address; empty: as routed
+  bool bfd = false;           // a BFD session watches it, with the settings of [bfd]
+  unsigned max_prefixes = 1'000'000;
+  bool operator==(const BgpNeighborConfig&) const = default;
+};
+inline constexpr std::size_t kMaxBgpNeighbors = 1024;
 
 // Ports whose hook flows are looked for: packets that come in by one of them and go out by another, or the
 // same one. A port is in one group at most.
@@ -233,8 +324,13 @@ struct Config {
   BufferConfig buffer;
   InofConfig inof;
   LldpConfig lldp;
+  EcnOverlayConfig ecn_overlay;
+  DcqcnConfig dcqcn;
   InofHostConfig inof_host;
   BfdSettings bfd;
+  RoceConfig roce;
+  BgpConfig bgp;
+  std::vector<BgpNeighborConfig> bgp_neighbors;
   std::vector<PortConfig> ports;
   std::vector<PortGroup> port_groups;
   std::vector<HookRule> hook_rules;
@@ -287,6 +383,9 @@ std::optional<std::string> check_ecn(const EcnConfig& ecn, std::uint32_t limit_b
 // lossless, and whether there is a pool for alpha. Returns the message of the first fault.
 std::optional<std::string> check_pfc(const QueueConfig& queue, const BufferConfig& buffer);
 
+// Checks low < high < xoff and limit, many <= few. Returns the message of the first fault.
+std::optional<std::string> check_ipcc(const QueueConfig& queue);
+
 // One difference between two configurations: a dotted path (port.eth0.queue.3.ecn.kmin,
 // port.eth0.maps.dscp_dot1p.26) and both values as the file would write them ("100KB" with its quotes); an
 // absent side is empty. Ports are matched by name, their order means nothing; a port that one side lacks is
@@ -302,6 +401,8 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to);
 std::string_view to_string(Trust t);
 std::string_view to_string(Schedule s);
 std::string_view to_string(LldpMode m);
+std::string_view to_string(OverlayDscp d);
+std::string_view to_string(CnpPer per);
 std::string_view to_string(InofHook h);
 
 }  // namespace lossless

@@ -2,9 +2,11 @@
 #include "daemon/core/config_keys.h"
 
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 
 #include "bpf/abi.h"
+#include "bpf/stages/roce_flow.h"
 #include "daemon/core/address.h"
 #include "daemon/core/units.h"
 
@@ -29,6 +31,8 @@ constexpr std::array<std::string_view, LL_ALPHA_MAX> kAlphas{"1/128", "1/64", "1
 static_assert(LL_ALPHA_MIN == 1 && kAlphas[LL_ALPHA_ONE - 1] == "1");
 constexpr std::array<std::string_view, 2> kRoles{"switch", "host"};
 constexpr std::array<std::string_view, 4> kLldpModes{"off", "tx", "rx", "both"};
+constexpr std::array<std::string_view, 3> kOverlayDscps{"none", "lossless", "all"};
+constexpr std::array<std::string_view, 3> kCnpPers{"qp", "ip", "port"};
 constexpr std::array<std::string_view, 2> kInofDialects{"odcc", "china-mobile"};
 constexpr std::array<std::string_view, 3> kInofRoles{"server", "client", "both"};
 constexpr std::array<std::string_view, 3> kInofProtocols{"roce", "tcp", "iscsi"};
@@ -77,6 +81,20 @@ bool valid_nqn(std::string_view s) {
   return s.size() <= kMaxNqn && std::ranges::all_of(s, [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
+bool valid_password(std::string_view s) {
+  constexpr std::size_t kMaxPassword = 80;  // TCP_MD5SIG_MAXKEYLEN
+  return s.size() <= kMaxPassword && std::ranges::all_of(s, [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+bool valid_address(std::string_view s) { return parse_ip(s).has_value(); }
+
+bool valid_router_id(std::string_view s) {
+  const auto id = parse_ip(s);
+  return id && !id->v6 && !id->is_zero();
+}
+
+bool valid_range(std::string_view s) { return parse_range(s).has_value(); }
+
 bool valid_program(std::string_view s) {
   return s.empty() || (s.size() > 1 && s.size() <= kMaxPath && s.front() == '/' && s.back() != '/' &&
                        std::ranges::none_of(s, is_control));
@@ -101,8 +119,6 @@ bool valid_bfd_key(std::string_view s) {
          std::ranges::all_of(s, [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
-bool valid_address(std::string_view s) { return parse_ip(s).has_value(); }
-
 constexpr Rule integer(std::int64_t min, std::int64_t max) { return Rule(Rule::Type::Integer, min, max); }
 constexpr Rule kBool(Rule::Type::Bool);
 constexpr Rule kMode(Rule::Type::Mode);
@@ -117,6 +133,8 @@ constexpr std::int64_t kMaxReaction = 1'000'000;
 constexpr Rule kProgram(valid_program, "an absolute path of a file without control characters, or empty");
 constexpr std::string_view kNameForm = "1 to 32 of a-z, 0-9, '_' and '-'";
 constexpr Rule kFrameRate = integer(0, 1'000'000'000);
+constexpr Rule kAsn = integer(1, UINT32_MAX);
+constexpr Rule kRouterId(valid_router_id, "an IPv4 address, not 0.0.0.0");
 constexpr Rule kAddress(valid_address, "an IPv4 or IPv6 address");
 constexpr Rule kUser(valid_user, "a name or number of 1 to 32 letters, digits, '_', '-' and '.'");
 
@@ -143,6 +161,12 @@ template <class T, auto Member>
 constexpr Key<T> row(std::string_view name, Rule rule, bool (*used)(const T&) = nullptr) {
   return {name, rule, [](T& object, const Scalar& value) { store(Member, object, value); },
           [](const T& object) { return fetch(Member, object); }, used};
+}
+
+template <class T>
+constexpr Key<T> secret(Key<T> key) {
+  key.secret = true;
+  return key;
 }
 
 // A choice of kAlphas; absent is 0.
@@ -189,6 +213,33 @@ constexpr std::array kLldpKeys{
     row<LldpConfig, &LldpConfig::system_name>(
         "system_name", Rule(valid_system_name, "at most 255 bytes without control characters")),
 };
+constexpr std::array kEcnOverlayKeys{
+    row<EcnOverlayConfig, &EcnOverlayConfig::enabled>("enabled", kBool),
+    row<EcnOverlayConfig, &EcnOverlayConfig::port>("port", integer(1, 65535)),
+    row<EcnOverlayConfig, &EcnOverlayConfig::carry_dscp>("carry_dscp", Rule(kOverlayDscps)),
+};
+constexpr std::int64_t kDcqcnSecond = 1'000'000;  // microseconds
+constexpr std::array kDcqcnKeys{
+    row<DcqcnConfig, &DcqcnConfig::enabled>("enabled", kBool),
+    row<DcqcnConfig, &DcqcnConfig::np>("np", kBool),
+    row<DcqcnConfig, &DcqcnConfig::rp>("rp", kBool),
+    row<DcqcnConfig, &DcqcnConfig::guard>("guard", kBool),
+    row<DcqcnConfig, &DcqcnConfig::cnp_per>("cnp_per", Rule(kCnpPers)),
+    row<DcqcnConfig, &DcqcnConfig::min_time_between_cnps_us>("min_time_between_cnps",
+                                                             integer(0, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::cnp_dscp>("cnp_dscp", integer(0, kDscps - 1)),
+    row<DcqcnConfig, &DcqcnConfig::cnp_802p_prio>("cnp_802p_prio", integer(0, kTcs - 1)),
+    row<DcqcnConfig, &DcqcnConfig::rate_reduce_monitor_period_us>("rate_reduce_monitor_period",
+                                                                  integer(0, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::dce_tcp_rtt_us>("dce_tcp_rtt", integer(1, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::dce_tcp_g>("dce_tcp_g", integer(1, 512)),
+    row<DcqcnConfig, &DcqcnConfig::rpg_time_reset_us>("rpg_time_reset", integer(1, kDcqcnSecond)),
+    row<DcqcnConfig, &DcqcnConfig::rpg_byte_reset>("rpg_byte_reset", kThreshold),
+    row<DcqcnConfig, &DcqcnConfig::rpg_threshold>("rpg_threshold", integer(1, 31)),
+    row<DcqcnConfig, &DcqcnConfig::rpg_ai_rate_bps>("rpg_ai_rate", kRate),
+    row<DcqcnConfig, &DcqcnConfig::rpg_hai_rate_bps>("rpg_hai_rate", kRate),
+    row<DcqcnConfig, &DcqcnConfig::rpg_min_rate_bps>("rpg_min_rate", kRate),
+};
 constexpr std::array kInofHostKeys{
     row<InofHostConfig, &InofHostConfig::dialect>("dialect", Rule(kInofDialects)),
     row<InofHostConfig, &InofHostConfig::role>("role", Rule(kInofRoles)),
@@ -205,6 +256,41 @@ constexpr std::array kInofHostKeys{
     row<InofHostConfig, &InofHostConfig::hook_timeout_s>("hook_timeout_s", integer(1, 600)),
     row<InofHostConfig, &InofHostConfig::hook_retries>("hook_retries", integer(0, 100)),
     row<InofHostConfig, &InofHostConfig::hook_backoff_s>("hook_backoff_s", integer(1, 3600)),
+};
+constexpr std::array kBgpKeys{
+    row<BgpConfig, &BgpConfig::on>("on", kBool),
+    row<BgpConfig, &BgpConfig::asn>("asn", kAsn, [](const BgpConfig& b) { return b.asn > 0; }),
+    row<BgpConfig, &BgpConfig::router_id>("router_id", kRouterId,
+                                          [](const BgpConfig& b) { return !b.router_id.empty(); }),
+    row<BgpConfig, &BgpConfig::cluster_id>("cluster_id", kRouterId,
+                                           [](const BgpConfig& b) { return !b.cluster_id.empty(); }),
+    row<BgpConfig, &BgpConfig::listen>("listen", kAddress,
+                                       [](const BgpConfig& b) { return !b.listen.empty(); }),
+    row<BgpConfig, &BgpConfig::port>("port", integer(1, 65535)),
+    row<BgpConfig, &BgpConfig::hold_s>("hold_s", Rule(Rule::Type::Integer, 0, 65535)),
+    row<BgpConfig, &BgpConfig::connect_retry_s>("connect_retry_s", integer(1, 3600)),
+    row<BgpConfig, &BgpConfig::restart_s>("restart_s", integer(0, 4095)),
+    row<BgpConfig, &BgpConfig::local_pref>("local_pref", integer(0, UINT32_MAX)),
+};
+constexpr std::array kBgpNeighborKeys{
+    row<BgpNeighborConfig, &BgpNeighborConfig::address>("address", Rule(valid_range, kRangeForm)),
+    row<BgpNeighborConfig, &BgpNeighborConfig::asn>("asn", kAsn,
+                                                    [](const BgpNeighborConfig& n) { return n.asn > 0; }),
+    row<BgpNeighborConfig, &BgpNeighborConfig::description>(
+        "description", Rule(valid_system_name, "at most 255 bytes without control characters")),
+    row<BgpNeighborConfig, &BgpNeighborConfig::client>("client", kBool),
+    row<BgpNeighborConfig, &BgpNeighborConfig::passive>("passive", kBool),
+    row<BgpNeighborConfig, &BgpNeighborConfig::shutdown>("shutdown", kBool),
+    row<BgpNeighborConfig, &BgpNeighborConfig::inof>("inof", kBool),
+    row<BgpNeighborConfig, &BgpNeighborConfig::ipv4_unicast>("ipv4_unicast", kBool),
+    secret(row<BgpNeighborConfig, &BgpNeighborConfig::password>(
+        "password", Rule(valid_password, "at most 80 printable ASCII characters"),
+        [](const BgpNeighborConfig& n) { return !n.password.empty(); })),
+    row<BgpNeighborConfig, &BgpNeighborConfig::ttl_security>("ttl_security", integer(0, 254)),
+    row<BgpNeighborConfig, &BgpNeighborConfig::source>(
+        "source", kAddress, [](const BgpNeighborConfig& n) { return !n.source.empty(); }),
+    row<BgpNeighborConfig, &BgpNeighborConfig::bfd>("bfd", kBool),
+    row<BgpNeighborConfig, &BgpNeighborConfig::max_prefixes>("max_prefixes", integer(1, 100'000'000)),
 };
 // The keys of BfdSettings, for it and for what is made of it.
 template <class T>
@@ -250,6 +336,7 @@ constexpr std::array kPortKeys{
     row<PortConfig, &PortConfig::trust>("trust", Rule(kTrusts)),
     row<PortConfig, &PortConfig::priority>("priority", integer(0, kTcs - 1)),
     row<PortConfig, &PortConfig::lldp>("lldp", Rule(kLldpModes)),
+    row<PortConfig, &PortConfig::ecn_overlay>("ecn_overlay", kBool),
 };
 constexpr std::array kQueueKeys{
     row<QueueConfig, &QueueConfig::lossless>("lossless", kBool),
@@ -277,6 +364,25 @@ constexpr std::array kPfcKeys{
     alpha_row<PfcConfig>(),
     row<PfcConfig, &PfcConfig::cable_m>("cable_m", integer(0, kMaxCable)),
     row<PfcConfig, &PfcConfig::reaction_us>("reaction_us", integer(0, kMaxReaction)),
+};
+constexpr std::array kIpccKeys{
+    row<IpccConfig, &IpccConfig::low_bytes>("low", kPfcSize,
+                                            [](const IpccConfig& i) { return i.low_bytes > 0; }),
+    row<IpccConfig, &IpccConfig::high_bytes>("high", kPfcSize,
+                                             [](const IpccConfig& i) { return i.high_bytes > 0; }),
+    row<IpccConfig, &IpccConfig::few_bytes>("few", kPfcSize,
+                                            [](const IpccConfig& i) { return i.few_bytes > 0; }),
+    row<IpccConfig, &IpccConfig::many_bytes>("many", kPfcSize,
+                                             [](const IpccConfig& i) { return i.many_bytes > 0; }),
+    row<IpccConfig, &IpccConfig::interval_us>("interval_us", integer(1, kMaxReaction)),
+};
+constexpr std::array kRoceKeys{
+    row<RoceConfig, &RoceConfig::flows>("flows", kBool),
+    row<RoceConfig, &RoceConfig::max_flows>("max_flows", integer(LL_ROCE_FLOWS_MIN, LL_ROCE_FLOWS_MAX)),
+    row<RoceConfig, &RoceConfig::age_s>("age_s", integer(1, 86'400)),
+    row<RoceConfig, &RoceConfig::cnp_dscp>("cnp_dscp", integer(0, kDscps - 1)),
+    row<RoceConfig, &RoceConfig::cnp_tc>("cnp_tc", integer(0, kTcs - 1)),
+    row<RoceConfig, &RoceConfig::cnp_limit>("cnp_limit", integer(1000, 10'000'000)),
 };
 // The rule of zone names; daemon/inof/zones.h has the same for names given at run time.
 bool valid_zone(std::string_view s) {
@@ -369,6 +475,7 @@ void list_queues(std::vector<KeyInfo>& out, const std::string& prefix) {
   list_keys<QueueConfig>(out, prefix);
   list_keys<EcnConfig>(out, prefix + "ecn.");
   list_keys<PfcConfig>(out, prefix + "pfc.");
+  list_keys<IpccConfig>(out, prefix + "ipcc.");
 }
 
 }  // namespace
@@ -386,8 +493,24 @@ std::span<const Key<BufferConfig>> keys() {
   return kBufferKeys;
 }
 template <>
+std::span<const Key<IpccConfig>> keys() {
+  return kIpccKeys;
+}
+template <>
+std::span<const Key<RoceConfig>> keys() {
+  return kRoceKeys;
+}
+template <>
 std::span<const Key<LldpConfig>> keys() {
   return kLldpKeys;
+}
+template <>
+std::span<const Key<EcnOverlayConfig>> keys() {
+  return kEcnOverlayKeys;
+}
+template <>
+std::span<const Key<DcqcnConfig>> keys() {
+  return kDcqcnKeys;
 }
 template <>
 std::span<const Key<InofHostConfig>> keys() {
@@ -404,6 +527,14 @@ std::span<const Key<BfdProfile>> keys() {
 template <>
 std::span<const Key<BfdPeerConfig>> keys() {
   return kBfdPeerKeys;
+}
+template <>
+std::span<const Key<BgpConfig>> keys() {
+  return kBgpKeys;
+}
+template <>
+std::span<const Key<BgpNeighborConfig>> keys() {
+  return kBgpNeighborKeys;
 }
 template <>
 std::span<const Key<PortConfig>> keys() {
@@ -494,6 +625,7 @@ std::vector<KeyInfo> known_keys() {
   out.push_back({"inof.whitelist.exceptions", "an array of interface names"});
   list_keys<InofAllowConfig>(out, "inof.whitelist.allow.");
   out.push_back({"inof.whitelist.allow.hosts", allowed(kHostsKey)});
+  list_keys<BgpNeighborConfig>(out, "bgp_neighbor.");
   list_keys<PortGroup>(out, "port_group.");
   out.push_back({"port_group." + std::string(kGroupPorts), std::string(kGroupPortsAllowed)});
   list_keys<HookRule>(out, "hook_flow.");
@@ -623,6 +755,28 @@ std::optional<ThresholdFault> find_fault(const DcbxConfig& dcbx) {
   return check(dcbx.app_willing, dcbx.advertise_app, "app_willing", "advertise_app");
 }
 
+std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn) {
+  if (std::has_single_bit(dcqcn.dce_tcp_g) && dcqcn.rpg_min_rate_bps > 0) return std::nullopt;
+  if (dcqcn.rpg_min_rate_bps == 0)
+    return ThresholdFault{
+        "rpg_min_rate", {}, "rpg_min_rate 0 would stop a QP for ever; allowed: a rate above 0"};
+  return ThresholdFault{
+      "dce_tcp_g",
+      {},
+      "dce_tcp_g " + std::to_string(dcqcn.dce_tcp_g) +
+          " is no power of two; allowed: 1, 2, 4, 8, 16, 32, 64, 128, 256 or 512, in 1/1024"};
+}
+
+std::optional<ThresholdFault> find_fault(const BgpConfig& bgp) {
+  if (bgp.on && bgp.asn == 0) return ThresholdFault{"on", {}, "true needs 'asn', the number of our AS"};
+  if (bgp.on && bgp.router_id.empty())
+    return ThresholdFault{"on", {}, "true needs 'router_id', by which other switches know this one"};
+  if (bgp.hold_s == 1 || bgp.hold_s == 2)
+    return ThresholdFault{
+        "hold_s", {}, std::to_string(bgp.hold_s) + " is too short; allowed: 0 (for ever), or 3 to 65535"};
+  return std::nullopt;
+}
+
 std::optional<ThresholdFault> find_fault(const WatchdogConfig& watchdog) {
   auto message = pfc::check_watchdog(watchdog);
   if (!message) return std::nullopt;
@@ -636,6 +790,40 @@ std::optional<ThresholdFault> find_fault(const PfcAlarmConfig& alarm) {
   if (auto tx = pfc::check_rate_alarm(alarm.of(PfcDirection::Tx)))
     return ThresholdFault{"tx_clear_fps", "tx_raise_fps", std::move(*tx)};
   return std::nullopt;
+}
+
+// Of thresholds that are left to the port to work out, nothing can be said yet.
+std::optional<ThresholdFault> find_ipcc_fault(const QueueConfig& queue) {
+  if (!queue.ipcc) return std::nullopt;
+  const IpccConfig& ipcc = *queue.ipcc;
+  const std::string high = format_size(ipcc.high_bytes);
+  if (ipcc.low_bytes && ipcc.high_bytes && ipcc.low_bytes >= ipcc.high_bytes)
+    return ThresholdFault{
+        "low", "high",
+        "low " + format_size(ipcc.low_bytes) + " is not below high " + high + "; few CNPs come before many"};
+  if (ipcc.few_bytes && ipcc.many_bytes && ipcc.many_bytes > ipcc.few_bytes)
+    return ThresholdFault{"many", "few",
+                          "many " + format_size(ipcc.many_bytes) + " is above few " +
+                              format_size(ipcc.few_bytes) +
+                              "; both are bytes for each CNP, so fewer bytes make more of them"};
+  const std::string_view key = ipcc.high_bytes ? "high" : "low";
+  const std::uint32_t top = std::max(ipcc.low_bytes, ipcc.high_bytes);
+  if (queue.pfc && queue.pfc->xoff_bytes && top >= queue.pfc->xoff_bytes)
+    return ThresholdFault{key, "xoff",
+                          std::string(key) + " " + format_size(top) + " is not below xoff " +
+                              format_size(queue.pfc->xoff_bytes) +
+                              "; PFC would stop the peers before IPCC has slowed the flows down"};
+  if (top >= queue.limit_bytes)
+    return ThresholdFault{key, "limit",
+                          std::string(key) + " " + format_size(top) + " is not below limit " +
+                              format_size(queue.limit_bytes) + "; the queue never gets that deep"};
+  return std::nullopt;
+}
+
+std::optional<std::string> check_ipcc(const QueueConfig& queue) {
+  auto fault = find_ipcc_fault(queue);
+  if (!fault) return std::nullopt;
+  return std::move(fault->message);
 }
 
 std::optional<std::string> check_pfc(const QueueConfig& queue, const BufferConfig& buffer) {
@@ -654,6 +842,8 @@ std::string_view to_string(Trust t) { return kTrusts[static_cast<std::size_t>(t)
 std::string_view to_string(Schedule s) { return kSchedules[static_cast<std::size_t>(s)]; }
 std::string_view to_string(DcbxVersion v) { return kDcbxVersions[static_cast<std::size_t>(v)]; }
 std::string_view to_string(LldpMode m) { return kLldpModes[static_cast<std::size_t>(m)]; }
+std::string_view to_string(OverlayDscp d) { return kOverlayDscps[static_cast<std::size_t>(d)]; }
+std::string_view to_string(CnpPer per) { return kCnpPers[static_cast<std::size_t>(per)]; }
 std::string_view to_string(InofHook h) { return kInofHooks[static_cast<std::size_t>(h)]; }
 
 }  // namespace lossless

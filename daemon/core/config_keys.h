@@ -38,6 +38,10 @@ std::span<const Key<BufferConfig>> keys();
 template <>
 std::span<const Key<LldpConfig>> keys();
 template <>
+std::span<const Key<EcnOverlayConfig>> keys();
+template <>
+std::span<const Key<DcqcnConfig>> keys();
+template <>
 std::span<const Key<InofHostConfig>> keys();
 template <>
 std::span<const Key<BfdSettings>> keys();
@@ -45,6 +49,9 @@ template <>
 std::span<const Key<BfdProfile>> keys();
 template <>
 std::span<const Key<BfdPeerConfig>> keys();
+std::span<const Key<BgpConfig>> keys();
+template <>
+std::span<const Key<BgpNeighborConfig>> keys();
 template <>
 std::span<const Key<PortConfig>> keys();
 template <>
@@ -53,6 +60,10 @@ template <>
 std::span<const Key<EcnConfig>> keys();
 template <>
 std::span<const Key<PfcConfig>> keys();
+template <>
+std::span<const Key<IpccConfig>> keys();
+template <>
+std::span<const Key<RoceConfig>> keys();
 template <>
 std::span<const Key<InofConfig>> keys();
 template <>
@@ -109,20 +120,26 @@ void for_sections(Visit visit) {
   visit(std::string_view("api"), &Config::api);
   visit(std::string_view("buffer"), &Config::buffer);
   visit(std::string_view("lldp"), &Config::lldp);
+  visit(std::string_view("ecn_overlay"), &Config::ecn_overlay);
+  visit(std::string_view("dcqcn"), &Config::dcqcn);
   visit(std::string_view("inof_host"), &Config::inof_host);
   visit(std::string_view("bfd"), &Config::bfd);
+  visit(std::string_view("bgp"), &Config::bgp);
+  visit(std::string_view("roce"), &Config::roce);
 }
 
 // Tables below a table, beside its plain keys.
-inline constexpr std::array<std::string_view, 16> kTopTables{
-    "dcbx",     "api",       "buffer", "lldp",       "inof_host", "bfd",  "maps",        "queue",
-    "watchdog", "pfc_alarm", "port",   "port_group", "hook_flow", "inof", "bfd_profile", "bfd_peer"};
+inline constexpr auto kTopTables = std::to_array<std::string_view>({
+    "api",  "bfd",       "bfd_peer",    "bfd_profile", "bgp",   "bgp_neighbor", "buffer",
+    "dcbx", "dcqcn",     "ecn_overlay", "hook_flow",   "inof",  "inof_host",    "lldp",
+    "maps", "pfc_alarm", "port",        "port_group",  "queue", "roce",         "watchdog",
+});
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
 inline constexpr std::array<std::string_view, 5> kPortTables{"maps", "queue", "watchdog", "pfc_alarm",
                                                              "dcbx"};
-inline constexpr std::array<std::string_view, 2> kQueueTables{"ecn", "pfc"};
+inline constexpr std::array<std::string_view, 3> kQueueTables{"ecn", "pfc", "ipcc"};
 
 // A key for documentation: queue.TC.ecn.kmin, and what it may hold.
 struct KeyInfo {
@@ -139,6 +156,7 @@ struct ThresholdFault {
 };
 std::optional<ThresholdFault> find_ecn_fault(const EcnConfig& ecn, std::uint32_t limit_bytes);
 std::optional<ThresholdFault> find_pfc_fault(const QueueConfig& queue, const BufferConfig& buffer);
+std::optional<ThresholdFault> find_ipcc_fault(const QueueConfig& queue);
 // `alpha` of the queue itself.
 std::optional<ThresholdFault> find_alpha_fault(const QueueConfig& queue, const BufferConfig& buffer);
 std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog);
@@ -147,6 +165,8 @@ std::optional<ThresholdFault> find_fault(const InofHostConfig& host);
 std::optional<ThresholdFault> find_fault(const DcbxConfig& dcbx);
 std::optional<ThresholdFault> find_fault(const BfdSettings& bfd);
 std::optional<ThresholdFault> find_fault(const BfdPeerConfig& peer);
+std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn);
+std::optional<ThresholdFault> find_fault(const BgpConfig& bgp);
 
 // A fault in port groups or hook rules that shows only beside the rest of the configuration.
 struct HookFault {

@@ -35,6 +35,7 @@ Config read_config(Reader& reader, const toml::table& root) {
           "[lldp]");
   }
 
+  read_bgp_neighbors(reader, root, config);
   read_ports(reader, root, config);
   read_hooks(reader, root, config);
   read_bfd(reader, root, config);

@@ -82,6 +82,7 @@ class Reader {
 void read_ports(Reader& reader, const toml::table& root, Config& out);  // after [buffer]
 void read_hooks(Reader& reader, const toml::table& root, Config& out);  // after the ports
 void read_bfd(Reader& reader, const toml::table& root, Config& out);    // after [bfd]
+void read_bgp_neighbors(Reader& reader, const toml::table& root, Config& out);
 void read_inof(Reader& reader, const toml::table& table, InofConfig& out);
 
 template <class T>

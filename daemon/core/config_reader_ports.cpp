@@ -18,7 +18,10 @@ struct QueueDraft {
   PfcConfig pfc;
   Origins pfc_origins;
   std::optional<Origin> pfc_on;  // the value that switched PFC on
-  bool faulty = false;           // an error was reported: checks across values would only repeat it
+  IpccConfig ipcc;
+  Origins ipcc_origins;
+  std::optional<Origin> ipcc_on;  // the value that switched IPCC on
+  bool faulty = false;            // an error was reported: checks across values would only repeat it
 };
 using QueueDrafts = std::array<QueueDraft, kTcs>;
 
@@ -52,8 +55,8 @@ std::optional<unsigned> small_number(std::string_view text, unsigned count) {
 
 class PortReader {
  public:
-  PortReader(Reader& reader, const BufferConfig& buffer, bool lldp)
-      : reader_(reader), buffer_(buffer), lldp_(lldp) {}
+  PortReader(Reader& reader, const Config& sections)
+      : reader_(reader), buffer_(sections.buffer), roce_(sections.roce), lldp_(sections.lldp.enabled) {}
 
   void read(const toml::table& root, Config& out);
 
@@ -65,7 +68,9 @@ class PortReader {
   void read_queues(const toml::table& table, const std::string& path, QueueDrafts& drafts);
   void read_queue(const toml::table& table, const std::string& path, QueueDraft& draft);
   void read_ecn(const toml::node& node, const std::string& path, QueueDraft& draft);
-  void read_pfc(const toml::node& node, const std::string& path, QueueDraft& draft);
+  template <class T>
+  void read_feature(const toml::node& node, const std::string& path, std::string_view example, T& value,
+                    Origins& origins, std::optional<Origin>& on);
   void check_schedule(const toml::table& table, const Origins& given, const QueueDraft& draft);
   Defaults read_defaults(const toml::table& root);
   void read_ports(const toml::table& root, const Defaults& defaults, Config& out);
@@ -80,11 +85,13 @@ class PortReader {
   QueueConfig finish_queue(const QueueDraft& draft, const std::string& port_path);
   void check_draft(const QueueDraft& draft, const std::string& port_path);
   void check_pfc_draft(const QueueDraft& draft, const std::string& port_path);
+  void check_ipcc_draft(const QueueDraft& draft, const std::string& port_path);
   void threshold_error(const ThresholdFault& fault, Origins all, const Origins& queue,
                        const std::string& port_path);
 
   Reader& reader_;
-  const BufferConfig& buffer_;           // what queues are checked against
+  const BufferConfig& buffer_;  // what queues are checked against
+  const RoceConfig& roce_;
   bool lldp_;                            // is on
   std::map<std::string, Origin> names_;  // ports so far
 };
@@ -158,7 +165,12 @@ void PortReader::read_queue(const toml::table& table, const std::string& path, Q
   check_schedule(table, given, draft);
   for (const auto& [key, origin] : given) draft.origins[key] = origin;
   if (const toml::node* ecn = table.get("ecn")) read_ecn(*ecn, join(path, "ecn"), draft);
-  if (const toml::node* pfc = table.get("pfc")) read_pfc(*pfc, join(path, "pfc"), draft);
+  if (const toml::node* pfc = table.get("pfc"))
+    read_feature(*pfc, join(path, "pfc"), "{ xoff = \"100KB\", headroom = \"40KB\" }", draft.pfc,
+                 draft.pfc_origins, draft.pfc_on);
+  if (const toml::node* ipcc = table.get("ipcc"))
+    read_feature(*ipcc, join(path, "ipcc"), "{ low = \"100KB\", high = \"400KB\" }", draft.ipcc,
+                 draft.ipcc_origins, draft.ipcc_on);
   if (reader_.error_count() > errors_before) draft.faulty = true;
 }
 
@@ -198,27 +210,29 @@ void PortReader::read_ecn(const toml::node& node, const std::string& path, Queue
 }
 
 // A table, true (everything worked out from the port), or false.
-void PortReader::read_pfc(const toml::node& node, const std::string& path, QueueDraft& draft) {
+template <class T>
+void PortReader::read_feature(const toml::node& node, const std::string& path, std::string_view example,
+                              T& value, Origins& origins, std::optional<Origin>& on) {
   const Origin origin = origin_of(path, node.source());
   if (const toml::table* table = node.as_table()) {
     Origins given;
-    reader_.read_keys(*table, path, {}, draft.pfc, given);
-    for (const auto& [key, at] : given) draft.pfc_origins[key] = at;
-    draft.pfc_on = origin;
+    reader_.read_keys(*table, path, {}, value, given);
+    for (const auto& [key, at] : given) origins[key] = at;
+    on = origin;
     return;
   }
   const auto* flag = node.as_boolean();
   if (!flag) {
     return reader_.fault(origin, "is " + std::string(kind_of(node)),
-                         "a table such as { xoff = \"100KB\", headroom = \"40KB\" }, true, or false");
+                         "a table such as " + std::string(example) + ", true, or false");
   }
-  draft.pfc_on.reset();
+  on.reset();
   if (flag->get()) {
-    draft.pfc_on = origin;
+    on = origin;
     return;
   }
-  draft.pfc = {};
-  draft.pfc_origins.clear();
+  value = {};
+  origins.clear();
 }
 
 template <class T>
@@ -320,6 +334,7 @@ QueueConfig PortReader::finish_queue(const QueueDraft& draft, const std::string&
   if (queue.schedule == Schedule::Strict) queue.group = queue.weight = 0;
   if (draft.ecn_on) queue.ecn = draft.ecn;
   if (draft.pfc_on) queue.pfc = draft.pfc;
+  if (draft.ipcc_on) queue.ipcc = draft.ipcc;
   return queue;
 }
 
@@ -340,6 +355,24 @@ void PortReader::check_draft(const QueueDraft& draft, const std::string& port_pa
   if (const auto found = find_alpha_fault(draft.queue, buffer_))
     return threshold_error(*found, draft.origins, draft.origins, port_path);
   check_pfc_draft(draft, port_path);
+  check_ipcc_draft(draft, port_path);
+}
+
+void PortReader::check_ipcc_draft(const QueueDraft& draft, const std::string& port_path) {
+  if (!draft.ipcc_on) return;
+  if (!roce_.flows)
+    return reader_.error(draft.ipcc_on->begin,
+                         draft.ipcc_on->path +
+                             ": IPCC tells the senders of flows, and [roce] flows is false; "
+                             "allowed: flows = true, or no ipcc");
+  QueueConfig queue = draft.queue;
+  queue.ipcc = draft.ipcc;
+  if (draft.pfc_on) queue.pfc = draft.pfc;
+  const auto found = find_ipcc_fault(queue);
+  if (!found) return;
+  Origins all = draft.ipcc_origins;
+  all.insert(draft.pfc_origins.begin(), draft.pfc_origins.end());
+  threshold_error(*found, std::move(all), draft.origins, port_path);
 }
 
 void PortReader::check_pfc_draft(const QueueDraft& draft, const std::string& port_path) {
@@ -402,7 +435,7 @@ void PortReader::read(const toml::table& root, Config& out) {
 }  // namespace
 
 void read_ports(Reader& reader, const toml::table& root, Config& out) {
-  PortReader(reader, out.buffer, out.lldp.enabled).read(root, out);
+  PortReader(reader, out).read(root, out);
 }
 
 }  // namespace lossless

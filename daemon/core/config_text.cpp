@@ -101,6 +101,7 @@ class Difference {
       keys_of(queue, &a, &b);
       keys_of(queue + "ecn.", a.ecn ? &*a.ecn : nullptr, b.ecn ? &*b.ecn : nullptr);
       keys_of(queue + "pfc.", a.pfc ? &*a.pfc : nullptr, b.pfc ? &*b.pfc : nullptr);
+      keys_of(queue + "ipcc.", a.ipcc ? &*a.ipcc : nullptr, b.ipcc ? &*b.ipcc : nullptr);
     }
   }
 
@@ -162,6 +163,14 @@ class Difference {
     for (const auto& [path, text] : peers) add(path, text[0], text[1]);
   }
 
+  // By address: their order means nothing.
+  void bgp_neighbors(const Config& from, const Config& to) {
+    std::map<std::string, std::array<const BgpNeighborConfig*, 2>> pairs;
+    for (const BgpNeighborConfig& n : from.bgp_neighbors) pairs[n.address][0] = &n;
+    for (const BgpNeighborConfig& n : to.bgp_neighbors) pairs[n.address][1] = &n;
+    for (const auto& [address, pair] : pairs) keys_of("bgp_neighbor." + address + ".", pair[0], pair[1]);
+  }
+
   std::vector<ConfigChange> take() { return std::move(changes_); }
 
  private:
@@ -210,6 +219,7 @@ void write_port(std::string& out, const PortConfig& port) {
     write_keys(out, "  ", queue);
     out.append("  ecn = ").append(queue.ecn ? inline_table(*queue.ecn) : "false").append("\n");
     out.append("  pfc = ").append(queue.pfc ? inline_table(*queue.pfc) : "false").append("\n");
+    out.append("  ipcc = ").append(queue.ipcc ? inline_table(*queue.ipcc) : "false").append("\n");
   }
 }
 
@@ -270,6 +280,7 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to) {
     diff.keys_of(std::string(name) + ".", &(from.*member), &(to.*member));
   });
   diff.inof(from.inof, to.inof);
+  diff.bgp_neighbors(from, to);
   for (const PortConfig& port : from.ports) {
     if (const PortConfig* same = find_port(to, port.name)) {
       diff.port(port, *same);
@@ -292,6 +303,10 @@ std::string to_toml(const Config& config) {
     out.append("\n[").append(name).append("]\n");
     write_keys(out, "", config.*member);
   });
+  for (const BgpNeighborConfig& neighbor : config.bgp_neighbors) {
+    out += "\n[[bgp_neighbor]]\n";
+    write_keys(out, "", neighbor);
+  }
   for (const PortConfig& port : config.ports) write_port(out, port);
   write_hooks(out, config);
   write_bfd(out, config);

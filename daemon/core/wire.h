@@ -58,6 +58,9 @@ class WireReader {
 
 class WireWriter {
  public:
+  WireWriter() = default;
+  // Goes on behind what is there.
+  explicit WireWriter(Bytes begun) : out_(std::move(begun)) {}
   WireWriter& bytes(ByteView data) {
     out_.insert(out_.end(), data.begin(), data.end());
     return *this;

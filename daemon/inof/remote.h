@@ -4,7 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/core/address_range.h"
 #include "daemon/inof/hosts.h"
@@ -17,6 +23,21 @@ struct RemoteHost {
   lldp::Id chassis;
   lldp::Id port_id;
   HostTlv tlv;
+};
+
+// The configuration of other switches as it is in force here.
+struct RemoteConfig {
+  struct Zone {
+    std::set<AddressRange> members;
+    bool overrides = false;  // ours of that name does not count; else both do
+    bool operator==(const Zone&) const = default;
+  };
+  std::map<std::string, Zone, std::less<>> zones;
+  std::optional<bool> default_zone;  // instead of ours
+  std::optional<bool> hard_zoning;
+  // By zone: what switches say of it that is not in force, in words. "default" for the two switches.
+  std::map<std::string, std::vector<std::string>, std::less<>> disagreements;
+  bool operator==(const RemoteConfig&) const = default;
 };
 
 // What other switches have to know. Called from the event loop while the change is being made: take a copy,

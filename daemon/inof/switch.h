@@ -108,6 +108,10 @@ class Switch {
   void set_default_zone(bool on, Micros now);
   void set_hard_zoning(bool on);
 
+  // What other switches have configured, see remote.h. What is ours stays as it is beneath it.
+  void set_remote_config(RemoteConfig config);
+  const RemoteConfig& remote_config() const { return remote_config_; }
+
   // Ages, lets go, repeats: call when due() is reached.
   void advance(Micros now);
   std::optional<Micros> due(Micros now) const;
@@ -163,6 +167,14 @@ class Switch {
   void rezone(std::span<const HostId> ids);
   void rezone_ranges(const std::set<AddressRange>& ranges);
   void rezone_all();
+  // Where our own configuration of a zone is: in zones_, or beneath what another switch has of it.
+  Zones& own_zones(std::string_view name);
+  const Zones& own_zones(std::string_view name) const;
+  std::vector<std::string> own_zone_names() const;
+  // Brings a zone that other switches have to what it should be; false: it is ours alone.
+  bool sync_zone(std::string_view name);
+  void set_members(std::string_view name, const std::set<AddressRange>* wanted);
+  void sync_switches();
   void apply_zones(const std::vector<InofZoneConfig>& zones);
   void apply_members(const InofZoneConfig& zone);
   void tell_of(HostId subscriber, HostId subject, State state, Reason reason);
@@ -178,6 +190,10 @@ class Switch {
   mutable std::vector<std::uint32_t> marks_;  // by host: stamp of the last walk over mates that met it
   mutable std::uint32_t stamp_ = 0;
   RemoteSink* remote_ = nullptr;
+  RemoteConfig remote_config_;
+  Zones beneath_;  // our own of zones that remote_config_ has
+  bool own_default_zone_ = InofConfig().default_zone;
+  bool own_hard_zoning_ = InofConfig().hard_zoning;
   SwitchCounters counters_;
   Actions actions_;
 };

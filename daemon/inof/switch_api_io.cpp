@@ -86,6 +86,9 @@ void find_inconsistent(const Switch& model, ZoneId id, v1::InofZone& out) {
     if (!known) out.add_inconsistent("no host has been heard of " + to_string(member));
   }
   if (model.hosts().members(id).size() == 1) out.add_inconsistent(out.hosts(0) + " is the only host");
+  const auto& disagreements = model.remote_config().disagreements;
+  if (const auto at = disagreements.find(out.name()); at != disagreements.end())
+    for (const std::string& text : at->second) out.add_inconsistent(text);
 }
 
 void fill_zone(const Switch& model, ZoneId id, v1::InofZone& out) {

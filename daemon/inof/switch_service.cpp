@@ -132,6 +132,12 @@ void SwitchService::pfc_deadlock(const std::string& port, unsigned tc, bool on) 
   carry_out();
 }
 
+void SwitchService::remote_config(RemoteConfig config) {
+  switch_.set_remote_config(std::move(config));
+  set_guards();
+  carry_out();
+}
+
 void SwitchService::leave() { remove_state(state_path_); }
 
 void SwitchService::on_lldp(const lldp::Event& event) {

@@ -49,6 +49,7 @@ class SwitchService {
     event(switch_, now());
     carry_out();
   }
+  void remote_config(RemoteConfig config);
   void set_remote_sink(RemoteSink* sink) { switch_.set_remote_sink(sink); }
 
   const Switch& model() const { return switch_; }

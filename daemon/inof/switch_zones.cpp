@@ -2,6 +2,7 @@
 // Zones of the iNOF switch: who is told of whom, and what a change of a zone means for its members.
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "daemon/inof/switch.h"
 
@@ -124,51 +125,53 @@ void Switch::rezone_all() {
 }
 
 Switch::Done Switch::add_zone(std::string_view name, Micros) {
-  if (auto id = zones_.add(name); !id) return std::unexpected(id.error());
+  if (auto id = own_zones(name).add(name); !id) return std::unexpected(id.error());
+  sync_zone(name);
   if (remote_) remote_->zone(name, true);
   return {};
 }
 
 Switch::Done Switch::remove_zone(std::string_view name, Micros) {
-  const auto id = zones_.find(name);
+  Zones& own = own_zones(name);
+  const auto id = own.find(name);
   std::set<AddressRange> members;
-  if (id) members = zones_.members(*id);
-  if (auto removed = zones_.remove(name); !removed) return std::unexpected(removed.error());
-  rezone_ranges(members);
+  if (id) members = own.members(*id);
+  if (auto removed = own.remove(name); !removed) return std::unexpected(removed.error());
+  if (!sync_zone(name)) rezone_ranges(members);
   if (remote_) remote_->zone(name, false);
   return {};
 }
 
 Switch::Done Switch::add_member(std::string_view zone, const AddressRange& member, Micros) {
-  if (auto id = zones_.add_member(zone, member); !id) return std::unexpected(id.error());
-  rezone_ranges({member});
+  if (auto id = own_zones(zone).add_member(zone, member); !id) return std::unexpected(id.error());
+  if (!sync_zone(zone)) rezone_ranges({member});
   if (remote_) remote_->zone_member(zone, member, true);
   return {};
 }
 
 Switch::Done Switch::remove_member(std::string_view zone, const AddressRange& member, Micros) {
-  if (auto id = zones_.remove_member(zone, member); !id) return std::unexpected(id.error());
-  rezone_ranges({member});
+  if (auto id = own_zones(zone).remove_member(zone, member); !id) return std::unexpected(id.error());
+  if (!sync_zone(zone)) rezone_ranges({member});
   if (remote_) remote_->zone_member(zone, member, false);
   return {};
 }
 
 void Switch::set_default_zone(bool on, Micros) {
-  if (config_.default_zone == on) return;
-  config_.default_zone = on;
-  rezone_all();
-  if (remote_) remote_->default_zone(on);
+  const bool changed = std::exchange(own_default_zone_, on) != on;
+  sync_switches();
+  if (changed && remote_) remote_->default_zone(on);
 }
 
 void Switch::set_hard_zoning(bool on) {
-  if (config_.hard_zoning == on) return;
-  config_.hard_zoning = on;
-  if (remote_) remote_->hard_zoning(on);
+  const bool changed = std::exchange(own_hard_zoning_, on) != on;
+  sync_switches();
+  if (changed && remote_) remote_->hard_zoning(on);
 }
 
 void Switch::apply_members(const InofZoneConfig& zone) {
-  const ZoneId id = *zones_.find(zone.name);
-  const std::vector<AddressRange> old(zones_.members(id).begin(), zones_.members(id).end());
+  const Zones& own = own_zones(zone.name);
+  const ZoneId id = *own.find(zone.name);
+  const std::vector<AddressRange> old(own.members(id).begin(), own.members(id).end());
   for (const AddressRange& member : without(old, zone.hosts)) (void)remove_member(zone.name, member, {});
   for (const AddressRange& member : without(zone.hosts, old)) (void)add_member(zone.name, member, {});
 }
@@ -177,11 +180,10 @@ void Switch::apply_members(const InofZoneConfig& zone) {
 void Switch::apply_zones(const std::vector<InofZoneConfig>& zones) {
   std::set<std::string_view> wanted;
   for (const InofZoneConfig& zone : zones) wanted.insert(zone.name);
-  const auto known = zones_.by_name();
-  for (const auto& [name, id] : known)
+  for (const std::string& name : own_zone_names())
     if (!wanted.contains(name)) (void)remove_zone(name, {});
   for (const InofZoneConfig& zone : zones) {
-    if (!zones_.by_name().contains(zone.name) && !add_zone(zone.name, {})) continue;
+    if (!own_zones(zone.name).by_name().contains(zone.name) && !add_zone(zone.name, {})) continue;
     apply_members(zone);
   }
 }
@@ -204,8 +206,13 @@ void Switch::configure(const InofConfig& config, Micros now) {
 
 InofConfig Switch::running() const {
   InofConfig out = config_;
-  for (const auto& [name, id] : zones_.by_name())
-    out.zones.push_back({name, {zones_.members(id).begin(), zones_.members(id).end()}});
+  out.default_zone = own_default_zone_;
+  out.hard_zoning = own_hard_zoning_;
+  for (const std::string& name : own_zone_names()) {
+    const Zones& own = own_zones(name);
+    const auto& members = own.members(*own.find(name));
+    out.zones.push_back({name, {members.begin(), members.end()}});
+  }
   return out;
 }
 

@@ -87,10 +87,10 @@ Message& Message::nest(int type, const std::function<void(Message&)>& fill) {
 Netlink::Netlink()
     : socket_(nl_socket_alloc(), nl_socket_free), kernel_words_(std::make_unique<std::string>()) {}
 
-Result<Netlink> Netlink::open() {
+Result<Netlink> Netlink::open(int protocol) {
   Netlink netlink;
   if (!netlink.socket_) return fail("out of memory for a netlink socket");
-  if (const int error = nl_connect(netlink.socket_.get(), NETLINK_ROUTE))
+  if (const int error = nl_connect(netlink.socket_.get(), protocol))
     return fail(std::string("cannot open a netlink socket: ") + nl_geterror(error));
   nl_socket_set_buffer_size(netlink.socket_.get(), kBufferBytes, kBufferBytes);
   const int on = 1;

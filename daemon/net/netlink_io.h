@@ -41,7 +41,7 @@ class Message {
 
 class Netlink {
  public:
-  static Result<Netlink> open();
+  static Result<Netlink> open(int protocol = NETLINK_ROUTE);
   // Sends and waits for the acknowledgement. The error text carries the kernel's own words where it has any.
   Status request(const Message& message, const std::string& what);
   // The same; the kernel's errno instead of a text (0: done). `ignored` errors are for callers that probe.

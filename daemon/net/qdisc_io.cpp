@@ -24,6 +24,7 @@ constexpr std::uint32_t kRateClass = kRoot | LL_RATE_MINOR;
 constexpr std::uint8_t kEthernetLinkLayer = 1;  // TC_LINKLAYER_ETHERNET: no rate tables needed
 // Leaves borrow everything from the rate class: one byte a second is the least that HTB takes.
 constexpr std::uint64_t kBorrowOnly = 1;
+constexpr std::uint32_t kSmallestFrame = 64;
 
 tcmsg tc_header(int ifindex, std::uint32_t parent, std::uint32_t handle) {
   tcmsg header{};
@@ -160,6 +161,36 @@ std::optional<QdiscInfo> read_qdisc(nlmsghdr* header) {
   return info;
 }
 
+Message fifo(int ifindex, unsigned tc, std::uint32_t limit_bytes) {
+  Message message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE | NLM_F_EXCL);
+  message.header(tc_header(ifindex, LL_LEAF_HANDLE(tc) | 1U, 0))
+      .text(TCA_KIND, "bfifo")
+      .attr(TCA_OPTIONS, tc_fifo_qopt{.limit = limit_bytes});
+  return message;
+}
+
+// In packets, which is all that fq knows: what a queue's bytes are at most, in frames of the smallest size.
+Message pacer(int ifindex, unsigned tc, std::uint32_t limit_bytes) {
+  const std::uint32_t packets = std::max(limit_bytes / kSmallestFrame, 1000U);
+  Message message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE);
+  message.header(tc_header(ifindex, LL_LEAF_HANDLE(tc) | 1U, 0))
+      .text(TCA_KIND, "fq")
+      .nest(TCA_OPTIONS,
+            [&](Message& m) { m.attr(TCA_FQ_PLIMIT, packets).attr(TCA_FQ_FLOW_PLIMIT, packets); });
+  return message;
+}
+
+// What holds the packets under a gate: its own FIFO, or fq. An exchange drops what waits.
+Status apply_pacer(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes, bool paced,
+                   const std::vector<QdiscInfo>& qdiscs) {
+  const bool has = std::ranges::any_of(qdiscs, [&](const QdiscInfo& q) {
+    return q.ifindex == ifindex && q.parent == (LL_LEAF_HANDLE(tc) | 1U) && q.kind == "fq";
+  });
+  if (has == paced) return {};
+  return netlink.request(paced ? pacer(ifindex, tc, limit_bytes) : fifo(ifindex, tc, limit_bytes),
+                         "cannot exchange the FIFO of TC " + std::to_string(tc));
+}
+
 Status apply_leaf(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes,
                   const QdiscInfo* present) {
   if (present && present->kind == "tbf" && present->limit_bytes == limit_bytes) return {};
@@ -230,7 +261,9 @@ Status apply_tree(Netlink& netlink, int ifindex, const QueueTree& tree,
           !ok)
         return ok;
     const QdiscInfo* leaf = fresh ? nullptr : find_leaf(*qdiscs, ifindex, tc);
-    if (auto ok = apply_leaf(netlink, ifindex, tc, tree.classes[tc].limit_bytes, leaf); !ok) return ok;
+    const std::uint32_t limit = tree.classes[tc].limit_bytes;
+    if (auto ok = apply_leaf(netlink, ifindex, tc, limit, leaf); !ok) return ok;
+    if (auto ok = apply_pacer(netlink, ifindex, tc, limit, tree.paced, *qdiscs); !ok) return ok;
   }
   return {};
 }
@@ -242,11 +275,8 @@ Status open_gate(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit
 
 // The gate's FIFO gets a new one in its place; the kernel drops what the old one holds.
 Status empty_leaf(Netlink& netlink, int ifindex, unsigned tc, std::uint32_t limit_bytes) {
-  Message message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE | NLM_F_EXCL);
-  message.header(tc_header(ifindex, LL_LEAF_HANDLE(tc) | 1U, 0))
-      .text(TCA_KIND, "bfifo")
-      .attr(TCA_OPTIONS, tc_fifo_qopt{.limit = limit_bytes});
-  return netlink.request(message, "cannot empty the queue of TC " + std::to_string(tc));
+  return netlink.request(fifo(ifindex, tc, limit_bytes),
+                         "cannot empty the queue of TC " + std::to_string(tc));
 }
 
 Status remove_tree(Netlink& netlink, int ifindex) {

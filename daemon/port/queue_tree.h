@@ -27,6 +27,7 @@ struct QueueTree {
   std::uint64_t rate = kUnlimited;  // bytes per second
   std::uint32_t burst = 0;          // bytes that an idle port may send at once
   std::array<TreeClass, kTcs> classes;
+  bool paced = false;  // the leaves' FIFOs send packets at the time in skb->tstamp (qdisc fq)
   bool operator==(const QueueTree&) const = default;
 };
 

@@ -8,8 +8,11 @@
 #include <set>
 
 #include "daemon/core/wire.h"
+#include "daemon/dcqcn/tables.h"
+#include "daemon/ecn_overlay/tables.h"
 #include "daemon/hook/tables.h"
 #include "daemon/port/tables.h"
+#include "daemon/roce/plan.h"
 
 namespace lossless::port {
 namespace {
@@ -80,9 +83,13 @@ std::uint32_t PortService::choose_slot(unsigned ifindex) {
     maps().ecn_stats.clear(LL_ROW(slot, tc));
     maps().class_stats.clear(LL_ROW(slot, tc));
     (void)maps().ewma.set(LL_ROW(slot, tc), {});
+    maps().ipcc_stats.clear(LL_ROW(slot, tc));
   }
   maps().pfc_stats.clear(slot);
   maps().zone_stats.clear(slot);
+  maps().roce_stats.clear(slot);
+  maps().overlay_stats.clear(slot);
+  maps().host_stats.clear(slot);
   pfc_.clear_port(slot);
   return slot;
 }
@@ -121,6 +128,7 @@ Status PortService::configure(const Config& config) {
   }
   running_ = config;
   for (Port& port : ports_) (void)take_overlay(port);  // what does not fit is told by apply_overlay()
+  paces_ = dcqcn::wants_pacing(config) && net::kernel_has_qdisc("fq");
   pfc_.set_buffer(config.buffer);
   if (auto ok = hooks_.configure(config); !ok) return ok;
   pfc_.set_moved_tcs(hook::target_tcs(config));
@@ -184,7 +192,8 @@ void PortService::reconcile_port(Port& port, const std::vector<net::Link>& links
 // Queue tree, rows, programs, in this order: a packet is never classified into a queue that is not there.
 Status PortService::take_over(Port& port, const std::vector<net::QdiscInfo>& qdiscs) {
   const auto ifindex = static_cast<unsigned>(port.link.ifindex);
-  const QueueTree tree = plan_tree(port.config, port.link.mtu);
+  QueueTree tree = plan_tree(port.config, port.link.mtu);
+  tree.paced = paces_;
   const auto info = plan_pfc(port);
   if (!info) return std::unexpected(info.error());
   const bool in_place = net::has_tree(qdiscs, port.link.ifindex);
@@ -202,12 +211,20 @@ Status PortService::take_over(Port& port, const std::vector<net::QdiscInfo>& qdi
 Status PortService::write_rows(Port& port) {
   const auto ifindex = static_cast<unsigned>(port.link.ifindex);
   for (unsigned tc = 0; tc < kTcs; ++tc) {
-    const ll_wred row = make_wred_row(port.config.queues[tc], port.config.rate_bps, port.link.mtu);
-    if (same(port.wred[tc], row)) continue;
-    if (auto ok = maps().wred.set(LL_ROW(port.slot, tc), row); !ok) return ok;
-    port.wred[tc] = row;
+    const QueueConfig& queue = port.config.queues[tc];
+    const ll_wred row = make_wred_row(queue, port.config.rate_bps, port.link.mtu);
+    if (!same(port.wred[tc], row)) {
+      if (auto ok = maps().wred.set(LL_ROW(port.slot, tc), row); !ok) return ok;
+      port.wred[tc] = row;
+    }
+    const ll_ipcc ipcc = roce::make_ipcc_row(queue, running_.roce, port.config.rate_bps, port.link.mtu);
+    if (same(port.ipcc[tc], ipcc)) continue;
+    if (auto ok = maps().ipcc.set(LL_ROW(port.slot, tc), ipcc); !ok) return ok;
+    port.ipcc[tc] = ipcc;
   }
   ll_port row = make_port_row(port.config, port.slot, hook::group_of(running_, port.config.name));
+  row.host = dcqcn::flags(running_, paces_);
+  row.overlay = ecn_overlay::is_on(running_, port.config) ? 1 : 0;
   if (guard_) row.guard = guard_(port.config.name);
   if (same(port.row, row)) return {};
   if (auto ok = maps().ports.set(ifindex, row); !ok) return ok;

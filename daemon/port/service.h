@@ -34,6 +34,7 @@ struct Port {
   std::optional<QueueTree> tree;
   std::optional<ll_port> row;
   std::array<std::optional<ll_wred>, kTcs> wred;
+  std::array<std::optional<ll_ipcc>, kTcs> ipcc;
 };
 
 class PortService {
@@ -76,6 +77,8 @@ class PortService {
   // The wanted state, with thresholds as set at run time.
   const Config& running() const { return running_; }
   const Maps& maps() const { return datapath_.maps(); }
+  // Whether the ports' queues send packets at the time in skb->tstamp: a host's reaction point.
+  bool paces() const { return paces_; }
   std::uint64_t missed_runs() const { return datapath_.missed_runs(); }
   net::Netlink& netlink() { return netlink_; }
 
@@ -97,6 +100,7 @@ class PortService {
   std::function<std::uint8_t(const std::string&)> guard_;
   std::function<PortConfig(const PortConfig&)> overlay_ = [](const PortConfig& wanted) { return wanted; };
   hook::HookService hooks_;
+  bool paces_ = false;
   Config running_;
   std::vector<Port> ports_;
 };

@@ -8,6 +8,8 @@ checksums are scapy's; none of our code has a say. The same run always gives the
   ecn.tsv        name, in, marked ('-': must not change), kind: not_ect, ect0, ect1, ce or not_ip
   remark.tsv     name, dscp_from, dscp_to, in, out
   hook.tsv       name, dscp_from, dscp_to, pcp, in, out: `pcp` is written into the outermost tag
+  overlay_leaving.tsv   name, ECN inside, ECN outside, in, out ('drop'): the end of a VXLAN tunnel
+  overlay_entering.tsv  name, ECN inside, in, out: its beginning
   malformed.tsv  name, in, kind: as in enum ll_bad (l2_short, ip_short, ip_version, ip_hlen) or none
                  (newer kernels refuse an untagged frame cut inside its IP header in BPF_PROG_TEST_RUN with
                  EINVAL; the tagged ones get through)
@@ -31,6 +33,7 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Raw
 
 import oracle
+import overlay_goldens
 
 FOLDER = pathlib.Path(__file__).parent / "goldens"
 KINDS = ("not_ect", "ect1", "ect0", "ce")  # by ECN field
@@ -361,6 +364,8 @@ FILES = {
     "remark.tsv": (("name", "dscp_from", "dscp_to", "in_hex", "out_hex"), remark_rows),
     "hook.tsv": (("name", "dscp_from", "dscp_to", "pcp", "in_hex", "out_hex"), hook_rows),
     "malformed.tsv": (("name", "in_hex", "kind"), malformed_rows),
+    "overlay_leaving.tsv": (("name", "inner_ecn", "outer_ecn", "in_hex", "out_hex"), overlay_goldens.leaving_rows),
+    "overlay_entering.tsv": (("name", "inner_ecn", "in_hex", "out_hex"), overlay_goldens.entering_rows),
 }
 
 

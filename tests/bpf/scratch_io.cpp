@@ -81,6 +81,7 @@ std::optional<RunResult> run_program(int program, std::span<const std::uint8_t> 
   result.packet.resize(opts.data_size_out);
   result.priority = out.priority;
   result.ns_per_run = opts.duration;
+  result.tstamp = out.tstamp;
   return result;
 }
 
@@ -95,7 +96,7 @@ ll_port default_port_row() {
   return row;
 }
 
-ScratchPort::ScratchPort() {
+ScratchPort::ScratchPort(const MapSizes& sizes) {
   instance_ = "ll-test-" + std::to_string(getpid()) + "-" + std::to_string(std::random_device{}() % 100000);
   shell(
       "ip link add p0 type veth peer name h0 && ip link set p0 up && ip link set h0 up && "
@@ -105,7 +106,7 @@ ScratchPort::ScratchPort() {
   if (!netlink) throw std::runtime_error(netlink.error());
   netlink_ = std::make_unique<net::Netlink>(std::move(*netlink));
   must(net::apply_tree(*netlink_, static_cast<int>(ifindex_), scratch_tree(), std::nullopt));
-  auto datapath = Datapath::open(instance_, "test");
+  auto datapath = Datapath::open(instance_, "test", sizes);
   if (!datapath) throw std::runtime_error(datapath.error());
   datapath_ = std::make_unique<Datapath>(std::move(*datapath));
   set_port(default_port_row());

@@ -27,6 +27,7 @@ struct RunResult {
   Bytes packet;
   std::uint32_t priority = 0;
   std::uint32_t ns_per_run = 0;
+  std::uint64_t tstamp = 0;
 };
 
 struct RunContext {
@@ -44,7 +45,7 @@ std::optional<RunResult> run_program(int program, std::span<const std::uint8_t> 
 class ScratchPort {
  public:
   // Port "p0" with its peer "h0", both up, tree and datapath in place under a random instance name.
-  ScratchPort();
+  explicit ScratchPort(const MapSizes& sizes = {});
   ~ScratchPort();
   ScratchPort(const ScratchPort&) = delete;
   ScratchPort& operator=(const ScratchPort&) = delete;

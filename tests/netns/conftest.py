@@ -83,7 +83,7 @@ class Sandbox:
     def daemon(self, netns, ports, queues=None, name="sw", start=True, groups=None, hook_flows=(), tables=None):
         """losslessd in `netns`. `ports`: names, or tables with the keys of [[port]]. `groups`: port group -> ports;
         `hook_flows`: tables with the keys of [[hook_flow]]. `tables`: further top-level tables, e.g.
-        {"lldp": {"enabled": True}, "": {"role": "host"}}."""
+        {"lldp": {"enabled": True}, "bgp_neighbor": [{…}, {…}], "": {"role": "host"}}."""
         daemon = SwitchDaemon(self.tools, self.rundir, name, netns)
         daemon.configure(queues or {}, [p if isinstance(p, dict) else {"name": p} for p in ports],
                          groups, hook_flows, tables)

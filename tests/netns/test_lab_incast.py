@@ -25,7 +25,7 @@ SHAPE = {
     "drops": {"lossless": int, "lossy": int},
     "pfc": {"tx": int, "rx": int, "paused_ms": int},
     "ecn": {"selected": int, "marked": int, "failed": int},
-    "cnp": {"sent": int},
+    "cnp": {"sent": int, "ipcc": int, "received": int},
     "queue_bytes": {"p50": int, "p99": int, "max": int},
     "fct_ms": {kind: {"n": int, "p50": (int, float), "p99": (int, float)} for kind in ("all", "mice", "elephants")},
     "goodput_mbps": (int, float), "goodput_limit_mbps": (int, float), "retransmitted": int,

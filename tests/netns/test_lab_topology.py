@@ -68,6 +68,10 @@ def test_a_variant_is_laid_over_the_file():
     ("[host.a]\ncount = 2\n[host.b]\ncount = 3\n[link.x]\nends = ['a', 'b']", None, "a has 2 members, b has 3"),
     ("sample = ['sw:r:3']\n[switch.sw]", None, "no port r at sw"),
     ("[host.a]\ncount = '= n'", None, "host.a.count: unknown name 'n'"),
+    ("[switch.a]\nvxlan = { peer = 'b' }", None, "switch.a.vxlan: it has towards and peer"),
+    ("[switch.a]\nvxlan = { towards = 'b', peer = 'b' }\n[switch.b]", None, "'b' has no tunnel to a"),
+    ("[switch.a]\nvxlan = { towards = 'c', peer = 'b' }\n[switch.b]\nvxlan = { towards = 'c', peer = 'a' }", None,
+     "no link to 'c'"),
     ("[host", None, "shape.toml"),
 ])
 def test_files_refused(tmp_path, text, given, complaint):
@@ -191,7 +195,7 @@ def test_losses_are_explained_by_place_or_stand_out(tmp_path):
     one = load_text(tmp_path, '[host.r]\n[host.s]\n[switch.sw.queue.3]\nlossless = true\n'
                               '[traffic.x]\nfrom = "s"\nto = "r"')
     result = {"lost": {"by_dscp": {"26": 10, "48": 2, "0": 0}}, "hosts": [{"name": "r", "socket_drops": 3}],
-              "cnp": {"sent": 0}, "goodput_mbps": 1.0, "goodput_limit_mbps": 2.0, "retransmitted": 0}
+              "cnp": {"sent": 0, "received": 0}, "goodput_mbps": 1.0, "goodput_limit_mbps": 2.0, "retransmitted": 0}
     before = counters.Snapshot(dropped={"sw:r:tc3:tail": 5})
     after = counters.Snapshot(dropped={"sw:r:tc3:tail": 11}, queued={"sw:r:tc3:queued": 1, "sw:r:tc4:queued": 0})
     built = outcome.build(one, 1, result, after.since(before), {}, {}, [])

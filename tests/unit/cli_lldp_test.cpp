@@ -2,7 +2,7 @@
 // Tables of `show lldp`, `show bfd`, `show dcbx` and `show inof-host`.
 #include <gtest/gtest.h>
 
-#include "cli/show_bfd.h"
+#include "cli/commands.h"
 #include "cli/show_dcbx.h"
 
 namespace lossless::cli {

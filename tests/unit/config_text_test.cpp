@@ -109,9 +109,10 @@ name = "eth1"
 priority = 1
 )");
   const Changes expected{
-      {"port.eth0", "{ rate = \"100mbit\", trust = \"dscp\", priority = 0, lldp = \"both\" }", ""},
+      {"port.eth0",
+       "{ rate = \"100mbit\", trust = \"dscp\", priority = 0, lldp = \"both\", ecn_overlay = true }", ""},
       {"port.eth1.priority", "0", "1"},
-      {"port.eth2", "", "{ rate = 0, trust = \"dscp\", priority = 0, lldp = \"both\" }"},
+      {"port.eth2", "", "{ rate = 0, trust = \"dscp\", priority = 0, lldp = \"both\", ecn_overlay = true }"},
   };
   EXPECT_EQ(changes, expected);
 }
@@ -141,6 +142,7 @@ rate = "100mbit"
 trust = "dscp"
 priority = 0
 lldp = "both"
+ecn_overlay = true
 watchdog = { on = false, detection_ms = 200, recovery_ms = 400, poll_ms = 100, action = "drop", mode = "auto", trigger_limit = 10, window_ms = 60000 }
 pfc_alarm = { rx_raise_fps = 0, rx_clear_fps = 0, tx_raise_fps = 0, tx_clear_fps = 0, window_ms = 1000, hold_ms = 2000 }
 dcbx = { on = false, version = "auto", ets_willing = false, pfc_willing = false, app_willing = false, advertise_ets = true, advertise_pfc = true, advertise_app = true }
@@ -156,6 +158,7 @@ dcbx = { on = false, version = "auto", ets_willing = false, pfc_willing = false,
   limit = "1MB"
   ecn = false
   pfc = false
+  ipcc = false
 )")) << text;
   EXPECT_NE(text.find("  ecn = { kmin = \"50KB\", kmax = \"400KB\", pmax = 0.2, ewma = 0 }\n"),
             std::string::npos)
@@ -200,6 +203,12 @@ QueueConfig some_queue() {
   queue.limit_bytes = *rc::gen::inRange<std::uint32_t>(3000, 1'000'000'001);
   queue.lossless = *rc::gen::arbitrary<bool>();
   queue.ecn = ecn_below(queue.limit_bytes);
+  if (*rc::gen::arbitrary<bool>()) {
+    queue.ipcc.emplace();
+    queue.ipcc->high_bytes = *rc::gen::inRange<std::uint32_t>(0, queue.limit_bytes);
+    queue.ipcc->few_bytes = *rc::gen::inRange<std::uint32_t>(0, 1'000'000);
+    queue.ipcc->interval_us = *rc::gen::inRange<unsigned>(1, 1'000'001);
+  }
   return queue;
 }
 
@@ -219,6 +228,7 @@ PortConfig some_port(const std::string& name) {
   port.trust = *rc::gen::element(Trust::Port, Trust::Dot1p, Trust::Dscp);
   port.priority = *rc::gen::inRange<unsigned>(0, 8);
   port.lldp = *rc::gen::element(LldpMode::Off, LldpMode::Tx, LldpMode::Rx, LldpMode::Both);
+  port.ecn_overlay = *rc::gen::arbitrary<bool>();
   port.maps = default_maps();
   change_some(port.maps.dot1p_tc, 8);
   change_some(port.maps.dscp_dot1p, 8);
@@ -247,6 +257,16 @@ InofHostConfig some_inof_host() {
   host.hook = *rc::gen::element(InofHook::None, InofHook::Nvme, InofHook::Program);
   host.hook_retries = *rc::gen::inRange<unsigned>(0, 101);
   return host;
+}
+
+RoceConfig some_roce() {
+  RoceConfig roce;
+  roce.max_flows = *rc::gen::inRange<unsigned>(1024, 1'000'001);
+  roce.age_s = *rc::gen::inRange<unsigned>(1, 86'401);
+  roce.cnp_dscp = *rc::gen::inRange<unsigned>(0, 64);
+  roce.cnp_tc = *rc::gen::inRange<unsigned>(0, 8);
+  roce.cnp_limit = *rc::gen::inRange<unsigned>(1000, 10'000'001);
+  return roce;
 }
 
 std::vector<AddressRange> some_hosts() {
@@ -286,6 +306,51 @@ void allow_some(InofWhitelistConfig& list) {
   }
 }
 
+EcnOverlayConfig some_ecn_overlay() {
+  return {.enabled = *rc::gen::arbitrary<bool>(),
+          .port = *rc::gen::inRange<unsigned>(1, 65536),
+          .carry_dscp = *rc::gen::element(OverlayDscp::None, OverlayDscp::Lossless, OverlayDscp::All)};
+}
+
+DcqcnConfig some_dcqcn() {
+  DcqcnConfig dcqcn;
+  dcqcn.enabled = *rc::gen::arbitrary<bool>();
+  dcqcn.rp = *rc::gen::arbitrary<bool>();
+  dcqcn.cnp_per = *rc::gen::element(CnpPer::Qp, CnpPer::Ip, CnpPer::Port);
+  dcqcn.min_time_between_cnps_us = *rc::gen::inRange<unsigned>(0, 1'000'001);
+  dcqcn.dce_tcp_g = 1U << *rc::gen::inRange<unsigned>(0, 10);
+  dcqcn.rpg_byte_reset = *rc::gen::inRange<std::uint32_t>(0, 1'000'000'001);
+  dcqcn.rpg_min_rate_bps = *rc::gen::inRange<std::uint64_t>(1'000'000, 1'000'000'000);
+  return dcqcn;
+}
+
+BgpConfig some_bgp() {
+  BgpConfig bgp;
+  bgp.asn = *rc::gen::inRange<std::uint32_t>(1, UINT32_MAX);
+  bgp.router_id = "10.0.0.1";
+  bgp.on = *rc::gen::arbitrary<bool>();
+  bgp.cluster_id = *rc::gen::element<std::string>("", "10.0.0.2");
+  bgp.hold_s = *rc::gen::element(0U, 3U, 90U, 65535U);
+  bgp.restart_s = *rc::gen::inRange(0U, 4096U);
+  bgp.local_pref = *rc::gen::arbitrary<std::uint32_t>();
+  return bgp;
+}
+
+std::vector<BgpNeighborConfig> some_bgp_neighbors() {
+  std::vector<BgpNeighborConfig> out;
+  for (const char* address : {"10.0.0.0/24", "10.0.0.7", "fd00::1"}) {
+    if (*rc::gen::arbitrary<bool>()) continue;
+    BgpNeighborConfig n{.address = address};
+    n.asn = *rc::gen::element(0U, 1U, UINT32_MAX);
+    n.client = *rc::gen::arbitrary<bool>();
+    n.password = *rc::gen::element<std::string>("", "a \"quoted\" \\ secret");
+    n.source = *rc::gen::element<std::string>("", "10.0.0.9");
+    n.ttl_security = *rc::gen::inRange(0U, 255U);
+    out.push_back(std::move(n));
+  }
+  return out;
+}
+
 Config some_config() {
   Config config;
   config.instance = word("abcxyz019_-", 1, 32);
@@ -295,7 +360,12 @@ Config some_config() {
   config.api.mode = *rc::gen::inRange<unsigned>(0, 01000);
   config.role = *rc::gen::element(SystemRole::Switch, SystemRole::Host);
   config.lldp = some_lldp();
+  config.ecn_overlay = some_ecn_overlay();
+  config.dcqcn = some_dcqcn();
   config.inof_host = some_inof_host();
+  config.roce = some_roce();
+  config.bgp = some_bgp();
+  config.bgp_neighbors = some_bgp_neighbors();
   config.inof = some_inof();
   allow_some(config.inof.whitelist);
   std::set<std::string> names;

@@ -2,6 +2,7 @@
 // Compiled, never loaded by the tests: the RoCE stage headers must stay usable in a BPF program.
 #include "../../bpf/kernel.h"
 
+#include "../../bpf/stages/cnp.h"
 #include "../../bpf/stages/dcqcn.h"
 #include "../../bpf/stages/icrc.h"
 #include "../../bpf/stages/roce.h"
@@ -23,8 +24,8 @@ int roce_stages(struct __sk_buff* skb) {
   const struct ll_dcqcn_params params = ll_dcqcn_defaults();
   const void* data = (const void*)(long)skb->data;
   const void* data_end = (const void*)(long)skb->data_end;
-  const __u8 host[4] = {10, 0, 0, 1};
-  __u8 cnp[LL_CNP4_LEN];
+  const struct ll_cnp spec = {.ip = 4, .tos = 48 << 2, .dest_qp = 17};
+  __u8 cnp[LL_CNP_FRAME_MAX];
   struct ll_roce packet;
   const __u32 key = 0;
   struct flow* flow = bpf_map_lookup_elem(&flows, &key);
@@ -34,9 +35,9 @@ int roce_stages(struct __sk_buff* skb) {
   ll_dcqcn_rp_sent(&params, &flow->rp, packet.payload_len);
   if (packet.opcode == LL_OP_CNP) return ll_dcqcn_rp_cnp(&params, &flow->rp, now);
   if ((packet.tos & 3) != 3 || !ll_dcqcn_np_ce(&params, &flow->np, now)) return 0;
-  ll_put_cnp4(cnp, host, host, 48 << 2, 0, packet.udp_sport, packet.dest_qp);
-  ll_icrc_put(cnp + LL_CNP4_LEN - 4, ll_icrc_small4(cnp, 16));
-  return bpf_skb_store_bytes(skb, 14, cnp, sizeof(cnp), 0);
+  ll_cnp_build(cnp, &spec);
+
+  return bpf_skb_store_bytes(skb, 0, cnp, LL_CNP4_FRAME, 0);
 }
 
 char _license[] SEC("license") = "GPL";

@@ -140,13 +140,7 @@ ll_roce_kind parse_frame(std::span<const std::uint8_t> frame, ll_roce& r) {
   return ll_icrc_get(frame.data() + r.icrc_at) == frame_icrc(frame, r) ? LL_ROCE_OK : LL_ROCE_ICRC;
 }
 
-const char* kind_name(ll_roce_kind kind) {
-  static constexpr std::array<const char*, LL_ROCE_KINDS> names = {
-      "ok",          "other",     "l2_short",    "ip_short",  "ip_version", "ip_options",
-      "ip_fragment", "ip_length", "ip_checksum", "udp_short", "udp_length", "bth_short",
-      "bth_version", "opcode",    "ext_short",   "pad",       "icrc"};
-  return kind < LL_ROCE_KINDS ? names[kind] : "unknown";
-}
+const char* kind_name(ll_roce_kind kind) { return ll_roce_kind_name(kind); }
 
 void encode_deth(std::span<std::uint8_t, kDethLen> deth) {
   ll_put32(deth.data(), 0x80010000);  // the well-known Q_Key of QP 1

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import inof_lab, interrupts, outcome, report, rundir, topology
+from . import inof_fabric_lab, inof_lab, interrupts, outcome, report, rundir, topology
 from .namespaces import NamespaceError
 from .runner import run_variant
 from .switchd import DaemonError
@@ -99,7 +99,10 @@ def _check_outputs(options):
             raise TopologyError(f"{path}: a plot ends in .svg, .html or .png")
 
 
-def _run_inof(options, path):
+_INOF_LABS = {"inof": inof_lab, "inof-fabric": inof_fabric_lab}
+
+
+def _run_inof(options, path, lab):
     """A lab of hosts that come and go: its outcome has no queues and no plot."""
     if options.plot:
         raise TopologyError(f"--plot: {path.stem} has nothing to draw")
@@ -110,7 +113,7 @@ def _run_inof(options, path):
         def say(text, variant=variant):
             print(f"\r\033[K{path.stem} {variant}: {text}", end="", file=sys.stderr, flush=True)
         progress = say if sys.stderr.isatty() else lambda text: None
-        outcomes.append(inof_lab.run_variant(path, variant, given, tools, options.keep, progress))
+        outcomes.append(lab.run_variant(path, variant, given, tools, options.keep, progress))
         progress("done\n")
     if options.json:
         text = json.dumps(outcome.document(outcomes), indent=2) + "\n"
@@ -126,8 +129,9 @@ def _run_inof(options, path):
 def _cmd_run(options):
     _check_outputs(options)
     path = _file_of(options.lab)
-    if topology.read_file(path).get("kind") == "inof":
-        return _run_inof(options, path)
+    kind = topology.read_file(path).get("kind")
+    if kind in _INOF_LABS:
+        return _run_inof(options, path, _INOF_LABS[kind])
     measured = _run_all(options, path)
     _write_outputs(options, measured)
     return 0

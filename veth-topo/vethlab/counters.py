@@ -88,6 +88,12 @@ def ecn_totals(ecn_of_switch):
     return {k: sum(row[k] for row in rows) for k in _ECN_COUNTERS}
 
 
+def ipcc_sent(ipcc_of_switch):
+    """CNPs that the switches made: `losslessctl show ipcc --json` of each."""
+    return sum(int(q.get("sent_few", 0)) + int(q.get("sent_many", 0))
+               for reply in ipcc_of_switch.values() for q in reply.get("queues", []))
+
+
 _PFC_COUNTERS = ("tx_xoff", "tx_xon", "rx_frames", "paused_ms", "transitions")
 
 

@@ -168,6 +168,34 @@ def open_mac_control_sink(netns):
     return in_namespace(netns, body)
 
 
+VXLAN = "vxlan0"
+
+
+def add_vtep(netns, end, peer):
+    """The end of a tunnel (topology.Vxlan): address, neighbour and VXLAN device; the bridge comes later."""
+    ip_batch([f"link set dev {end.towards} address {end.mac} up",
+              f"address add {end.ip}/24 dev {end.towards}",
+              f"neigh replace {peer.ip} lladdr {peer.mac} nud permanent dev {end.towards}",
+              f"link add {VXLAN} type vxlan id 1 local {end.ip} remote {peer.ip} dev {end.towards} dstport 4789 nolearning",
+              f"link set dev {VXLAN} up"], netns=netns)
+
+
+def _bridge_ports(topology, switch):
+    """Bridge ports of a switch, and MAC address of each host -> the port towards it."""
+    ports = [link.end_at(switch.name).name for link in topology.links_of(switch.name)]
+    hops = {h.mac: topology.next_hops(h.name).get(switch.name) for h in topology.hosts}
+    if switch.vxlan:
+        ports = [VXLAN if p == switch.vxlan.towards else p for p in ports]
+        hops = {mac: VXLAN if p == switch.vxlan.towards else p for mac, p in hops.items()}
+    return ports, {mac: p for mac, p in hops.items() if p}
+
+
+def _vtep_entries(topology, switch):
+    """Where a switch of the underlay finds the tunnels' ends."""
+    return [(s.vxlan.mac, link.end_at(switch.name).name) for s in topology.switches if s.vxlan
+            for link in topology.links_of(switch.name) if s.name in {e.node for e in link.ends}]
+
+
 def build(topology, run_id):
     """Builds all namespaces, links and bridges of a topology. Returns node -> namespace name."""
     names = {node: ns_name(run_id, node) for node in topology.nodes}
@@ -177,12 +205,15 @@ def build(topology, run_id):
     for host in topology.hosts:
         ip_batch([f"link set dev {link.end_at(host.name).name} up" for link in topology.links_of(host.name)],
                  netns=names[host.name])
-    hops = {host.name: topology.next_hops(host.name) for host in topology.hosts}
+    ends = {s.name: s.vxlan for s in topology.switches if s.vxlan}
     for switch in topology.switches:
-        ports = [link.end_at(switch.name).name for link in topology.links_of(switch.name)]
+        if switch.vxlan:
+            add_vtep(names[switch.name], switch.vxlan, ends[switch.vxlan.peer])
+        ports, hops = _bridge_ports(topology, switch)
         add_bridge(names[switch.name], ports, flood=switch.flood)
-        add_fdb(names[switch.name], [(h.mac, hops[h.name][switch.name]) for h in topology.hosts
-                                     if switch.name in hops[h.name]])
+        add_fdb(names[switch.name], list(hops.items()))
+        if not switch.vxlan:
+            add_fdb(names[switch.name], _vtep_entries(topology, switch))
     for switch in topology.switches:
         wait_forwarding(names[switch.name])
     return names

@@ -6,11 +6,18 @@ from . import counters, samples
 _NO_FCT = {"n": 0, "p50": 0, "p99": 0}
 
 
-def _end_to_end(topology, result):
-    """Frames sent and never received, from the endpoint's counts, by kind of TC."""
+_CNP_DSCP = 48
+
+
+def _end_to_end(topology, result, made_by_switches):
+    """Frames sent and never received, from the endpoint's counts, by kind of TC. The CNPs that switches made were
+    sent, too."""
     lost = {"lossless": 0, "lossy": 0}
-    for dscp, frames in result["lost"]["by_dscp"].items():
-        kind = "lossless" if topology.is_lossless(topology.tc_of_dscp(int(dscp))) else "lossy"
+    by_dscp = {int(dscp): frames for dscp, frames in result["lost"]["by_dscp"].items()}
+    if made_by_switches:
+        by_dscp[_CNP_DSCP] = by_dscp.get(_CNP_DSCP, 0) + made_by_switches
+    for dscp, frames in by_dscp.items():
+        kind = "lossless" if topology.is_lossless(topology.tc_of_dscp(dscp)) else "lossy"
         lost[kind] += frames
     return lost
 
@@ -43,9 +50,10 @@ def _flows(topology, result):
             for f in result.get("flows", [])]
 
 
-def build(topology, seed, result, places, ecn_of_switch, pfc_of_switch, queue_samples):
-    """`places`: losses by place during the run; `queue_samples`: the bottleneck's, while traffic ran."""
-    lost = _end_to_end(topology, result)
+def build(topology, seed, result, places, ecn_of_switch, pfc_of_switch, queue_samples, ipcc_cnps=0):
+    """`places`: losses by place during the run; `queue_samples`: the bottleneck's, while traffic ran; `ipcc_cnps`:
+    made by the switches."""
+    lost = _end_to_end(topology, result, ipcc_cnps)
     ecn = counters.ecn_totals(ecn_of_switch)
     return {
         "lab": topology.lab,
@@ -57,7 +65,7 @@ def build(topology, seed, result, places, ecn_of_switch, pfc_of_switch, queue_sa
         "drops": lost,
         "pfc": _pfc(result, pfc_of_switch),
         "ecn": {k: ecn[k] for k in ("selected", "marked", "failed")},
-        "cnp": {"sent": result["cnp"]["sent"]},
+        "cnp": {"sent": result["cnp"]["sent"], "ipcc": ipcc_cnps, "received": result["cnp"]["received"]},
         "queue_bytes": samples.depth_figures(queue_samples),
         "fct_ms": _fct(result),
         "goodput_mbps": result["goodput_mbps"],

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Child processes of a run: started so that they cannot outlive it, stopped by pid."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -45,7 +46,8 @@ def stop(process, limit_s=5.0):
 def kill_recorded(pid, started):
     """Kills a process of an earlier run, if it is still the one that was recorded."""
     if start_time(pid) == started:
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it may end between the two
+            os.kill(pid, signal.SIGKILL)
 
 
 def exit_text(code):

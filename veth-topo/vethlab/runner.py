@@ -86,7 +86,7 @@ class LabRun:
             self.daemons[switch.name] = daemon
             ports = [{"name": link.end_at(switch.name).name, "rate": round(link.rate_mbit * 1_000_000),
                       **switch.port} for link in self.topology.links_of(switch.name)]
-            daemon.configure(switch.queues, ports, switch.groups, switch.hook_flows)
+            daemon.configure(switch.queues, ports, switch.groups, switch.hook_flows, switch.tables)
             daemon.start(die_with_parent=not self._keep)
         for daemon in self.daemons.values():
             daemon.wait_ready()
@@ -153,6 +153,11 @@ class LabRun:
     def _pfc(self):
         return {name: counters.pfc_rows(d.ctl_running("show", "pfc")) for name, d in self.daemons.items()}
 
+    def _ipcc_cnps(self):
+        return counters.ipcc_sent({s.name: self.daemons[s.name].ctl_running("show", "ipcc")
+                                   for s in self.topology.switches
+                                   if any("ipcc" in queue for queue in s.queues.values())})
+
     def _hook_flows(self):
         return {s.name: self.daemons[s.name].ctl_running("show", "pfc", "hook-flows")
                 for s in self.topology.switches if s.groups}
@@ -192,7 +197,8 @@ class LabRun:
         point = self._bottleneck
         queue = samples.window(samples.read_queue(self._samples_file, point.port, point.tc),
                                self.topology.duration_s)
-        built = outcome.build(self.topology, self._seed, result, last.since(first), ecn, pfc, queue)
+        built = outcome.build(self.topology, self._seed, result, last.since(first), ecn, pfc, queue,
+                              self._ipcc_cnps())
         if self.topology.failure:
             built["failures"] = failures.figures(self.failures.events, result, self._hook_flows(), self._watchdogs(),
                                                  time.monotonic_ns())

@@ -20,11 +20,14 @@ class DaemonError(RuntimeError):
 
 def config_text(instance, socket, queues, ports, groups=None, hook_flows=(), tables=None):
     """A configuration of losslessd. `queues`: {"3": {...}}; `ports`: [{"name": ..., ...}]; `groups`: port group
-    -> ports; `hook_flows`: [{"dscp": [...], ...}]; `tables`: further top-level tables by name, "" for plain keys."""
+    -> ports; `hook_flows`: [{"dscp": [...], ...}]; `tables`: further top-level tables by name, a list for an
+    array of tables, "" for plain keys."""
     tables = tables or {}
     parts = [table_text("", {"instance": instance, **tables.get("", {})}).lstrip(),
              table_text("[api]", {"socket": str(socket)})]
-    parts += [table_text(f"[{name}]", table) for name, table in tables.items() if name]
+    for name, table in tables.items():
+        if name:
+            parts += [table_text(f"[[{name}]]", t) for t in table] if isinstance(table, list) else [table_text(f"[{name}]", table)]
     parts += [table_text(f"[queue.{tc}]", table) for tc, table in sorted(queues.items())]
     parts += [table_text("[[port]]", port) for port in ports]
     parts += [table_text("[[port_group]]", {"name": name, "ports": members})

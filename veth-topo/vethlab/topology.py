@@ -61,6 +61,22 @@ class Host:
 
 
 @dataclass
+class Vxlan:
+    """A switch at the end of a tunnel: its port towards the underlay is no bridge port but has an address."""
+    towards: str  # node of the underlay
+    peer: str     # switch at the other end
+    number: int   # among the switches, from 1; the last byte of its addresses
+
+    @property
+    def ip(self):
+        return f"192.0.2.{self.number}"
+
+    @property
+    def mac(self):
+        return f"02:01:00:00:00:{self.number:02x}"
+
+
+@dataclass
 class Switch:
     name: str
     queues: dict = field(default_factory=dict)  # "0".."7" -> the [queue.N] table of losslessd
@@ -69,6 +85,8 @@ class Switch:
     hook_flows: list = field(default_factory=list)  # the [[hook_flow]] tables of losslessd
     flood: bool = False                         # learn and flood as bridges do; else static entries only
     managed: bool = True                        # losslessd runs here
+    tables: dict = field(default_factory=dict)  # further top-level tables of losslessd
+    vxlan: Vxlan | None = None
 
 
 @dataclass
@@ -194,13 +212,31 @@ def _hosts(document):
     return hosts, groups
 
 
+def _vxlan(name, spec, number):
+    if spec is None:
+        return None
+    if set(spec) != {"towards", "peer"}:
+        raise TopologyError(f"switch.{name}.vxlan: it has towards and peer")
+    return Vxlan(spec["towards"], spec["peer"], number)
+
+
+def _check_vxlan(switches, links):
+    ends = {s.name: s.vxlan for s in switches if s.vxlan}
+    for name, end in ends.items():
+        if end.peer not in ends or ends[end.peer].peer != name:
+            raise TopologyError(f"switch.{name}.vxlan.peer: '{end.peer}' has no tunnel to {name}")
+        if not any({e.node for e in link.ends} == {name, end.towards} for link in links):
+            raise TopologyError(f"switch.{name}.vxlan.towards: no link to '{end.towards}'")
+
+
 def _switches(document, groups):
     defaults, switches = document.get("switch_defaults", {}), []
     for name, spec in document.get("switch", {}).items():
         spec = merge(defaults, spec)
         switches.append(Switch(name, spec.get("queue", {}), spec.get("port", {"trust": "dscp"}),
                                spec.get("port_group", {}), spec.get("hook_flow", []),
-                               spec.get("flood", False), spec.get("managed", True)))
+                               spec.get("flood", False), spec.get("managed", True), spec.get("tables", {}),
+                               _vxlan(name, spec.get("vxlan"), len(switches) + 1)))
         groups[name] = [name]
     return switches
 
@@ -319,6 +355,7 @@ def load(path, variant, given=None, duration_s=None):
     switches = _switches(document, groups)
     links = _links(document, hosts, groups)
     _fill_groups(switches, links)
+    _check_vxlan(switches, links)
     topology = Topology(
         lab=Path(path).stem, title=document.get("title", ""), variant=variant, parameters=parameters,
         duration_s=duration_s if duration_s is not None else document.get("duration_s", 10),

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/bgp/service.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <asio/post.hpp>
+
+namespace lossless::bgp {
+namespace {
+
+Self self_of(const BgpConfig& config) {
+  const RouterId id = id_of(*parse_ip(config.router_id));
+  return {.asn = config.asn,
+          .router_id = id,
+          .cluster_id = config.cluster_id.empty() ? id : id_of(*parse_ip(config.cluster_id))};
+}
+
+NeighborSettings settings_of(const BgpConfig& config, const BgpNeighborConfig& n, const AddressRange& range) {
+  NeighborSettings out{.address = range.first,
+                       .asn = n.asn > 0 ? n.asn : config.asn,
+                       .local_asn = config.asn,
+                       .router_id = self_of(config).router_id,
+                       .client = n.client,
+                       .passive = n.passive || !range.single(),
+                       .shutdown = n.shutdown,
+                       .hold_s = config.hold_s,
+                       .connect_retry_s = config.connect_retry_s,
+                       .restart_s = config.restart_s,
+                       .max_prefixes = n.max_prefixes,
+                       .password = n.password,
+                       .ttl_security = n.ttl_security,
+                       .bfd = n.bfd,
+                       .description = n.description,
+                       .dynamic = !range.single()};
+  if (!n.source.empty()) out.source = *parse_ip(n.source);
+  if (n.inof) out.families.add(Family::Inof);
+  if (n.ipv4_unicast) out.families.add(Family::Ipv4Unicast);
+  return out;
+}
+
+}  // namespace
+
+Time BgpService::now() {
+  return std::chrono::duration_cast<Time>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+BgpService::BgpService(asio::io_context& loop, inof::SwitchService& inof, bfd::BfdService& bfd,
+                       bool restarted)
+    : loop_(loop), bfd_(bfd), timer_(loop), tcp_(loop, *this), bridge_(inof), speaker_(tcp_, &bridge_) {
+  bridge_.set_speaker(&speaker_, [this] { soon(); });
+  if (restarted) speaker_.begin_restart();
+}
+
+BgpService::~BgpService() { bridge_.set_speaker(nullptr, {}); }
+
+void BgpService::apply(const Config& config) {
+  if (!config.bgp.on) return end();
+  const bool begins = !config_.on;
+  ranges_.clear();
+  SpeakerConfig wanted{.self = self_of(config.bgp), .restart_s = config.bgp.restart_s};
+  std::vector<TcpKey> keys;
+  for (const BgpNeighborConfig& n : config.bgp_neighbors) {
+    const AddressRange range = *parse_range(n.address);
+    const NeighborSettings settings = settings_of(config.bgp, n, range);
+    if (!n.password.empty()) keys.push_back({range, n.password});
+    if (range.single()) {
+      wanted.neighbors.push_back(settings);
+    } else {
+      ranges_.push_back({range, settings});
+    }
+  }
+  listen(config.bgp, keys);
+  config_ = config.bgp;
+  // A restart is over when every host that is still there has been heard again.
+  if (begins) restart_ends_ = now() + std::chrono::seconds(config.inof.on ? config.inof.age_s : 1);
+  // Those of listen ranges stay as long as their range says the same.
+  for (const Neighbor* n : speaker_.neighbors()) {
+    if (!n->settings().dynamic) continue;
+    for (const Range& range : ranges_) {
+      if (!range.addresses.contains(n->settings().address)) continue;
+      wanted.neighbors.push_back(range.settings);
+      wanted.neighbors.back().address = n->settings().address;
+      break;
+    }
+  }
+  speaker_.configure(wanted, now());
+  bridge_.configure(config.inof.on, self_of(config.bgp).router_id, config.bgp.local_pref);
+  after();
+  watch_by_bfd();
+}
+
+void BgpService::listen(const BgpConfig& config, const std::vector<TcpKey>& keys) {
+  tcp_.set_port(static_cast<std::uint16_t>(config.port));
+  const bool same = config_.on && config_.listen == config.listen && config_.port == config.port;
+  std::optional<std::string> wrong;
+  if (!same || !tcp_.listening())
+    wrong = tcp_.listen(config.listen.empty() ? IpAddress{} : *parse_ip(config.listen),
+                        static_cast<std::uint16_t>(config.port));
+  if (!wrong) wrong = tcp_.set_keys(keys);
+  if (wrong) spdlog::error("BGP: {}", *wrong);
+  listen_error_ = wrong.value_or("");
+}
+
+void BgpService::end() {
+  if (!config_.on) return;
+  bridge_.configure(false, 0, 0);
+  speaker_.configure({}, now());
+  after();
+  tcp_.stop_listening();
+  ranges_.clear();
+  watch_by_bfd();
+  config_ = {};
+}
+
+void BgpService::stop(bool for_good) {
+  // With graceful restart the sockets fall without a word, and peers keep what they have of us.
+  if (config_.on && (for_good || config_.restart_s == 0)) speaker_.configure({}, now());
+  tcp_.push();
+  tcp_.stop_listening();
+}
+
+std::optional<std::string> BgpService::clear(const IpAddress& address, std::optional<Speaker::Soft> soft) {
+  const auto wrong = speaker_.clear(address, soft, now());
+  after();
+  return wrong;
+}
+
+std::optional<std::string> BgpService::set_shutdown(const IpAddress& address, bool down,
+                                                    const std::string& text) {
+  const auto wrong = speaker_.set_shutdown(address, down, text, now());
+  after();
+  watch_by_bfd();
+  return wrong;
+}
+
+// A session for each neighbour that wants one, as long as it is not shut down.
+void BgpService::watch_by_bfd() {
+  std::map<IpAddress, IpAddress> wanted;  // theirs, and ours where it is known
+  for (const Neighbor* n : speaker_.neighbors())
+    if (n->settings().bfd && n->held_down().empty()) wanted[n->settings().address] = n->settings().source;
+  for (auto at = watched_.begin(); at != watched_.end();) {
+    if (wanted.contains(at->first)) {
+      ++at;
+      continue;
+    }
+    bfd_.remove(at->second);
+    at = watched_.erase(at);
+  }
+  for (const auto& [address, source] : wanted) {
+    if (watched_.contains(address)) continue;
+    bfd::Client client{.owner = "bgp", .key = {.peer = address}};
+    if (!source.is_zero()) client.key.local = source;
+    client.listener = [this, address](const bfd::Event& event) {
+      if (event.failed) bfd_down(address);
+    };
+    watched_[address] = bfd_.add(std::move(client));
+  }
+}
+
+void BgpService::bfd_down(const IpAddress& address) {
+  speaker_.bfd_down(address, now());
+  after();
+}
+
+const NeighborSettings* BgpService::tcp_wanted(const IpAddress& remote, ConnId& conn) {
+  const Neighbor* known = speaker_.find(remote);
+  if (!known) {
+    const auto range =
+        std::ranges::find_if(ranges_, [&](const Range& r) { return r.addresses.contains(remote); });
+    if (range == ranges_.end() || speaker_.neighbors().size() >= kMaxBgpNeighbors) return nullptr;
+    NeighborSettings settings = range->settings;
+    settings.address = remote;
+    speaker_.add_dynamic(settings, now());
+    known = speaker_.find(remote);
+  }
+  conn = speaker_.new_connection();
+  return &known->settings();
+}
+
+bool BgpService::tcp_accepted(ConnId conn, const IpAddress& remote, const IpAddress& local) {
+  const bool wanted = speaker_.accepted(conn, remote, local, now());
+  after();
+  return wanted;
+}
+
+void BgpService::tcp_connected(ConnId conn, const IpAddress& local) {
+  speaker_.connected(conn, local, now());
+  after();
+}
+
+void BgpService::tcp_disconnected(ConnId conn, const std::string& why) {
+  speaker_.disconnected(conn, why, now());
+  after();
+}
+
+void BgpService::tcp_received(ConnId conn, ByteView bytes) {
+  speaker_.received(conn, bytes, now());
+  after();
+}
+
+void BgpService::tcp_drained(ConnId) { after(); }
+
+void BgpService::after() {
+  speaker_.flush(now());
+  bridge_.carry_out();
+  speaker_.flush(now());
+  const bool more = speaker_.fill(now());
+  tcp_.push();
+  log_states();
+  reap();
+  schedule();
+  if (more) soon();
+}
+
+// Once this event is over: the switch must not be called while it calls us.
+void BgpService::soon() {
+  if (std::exchange(posted_, true)) return;
+  asio::post(loop_, [this] {
+    posted_ = false;
+    after();
+  });
+}
+
+// Neighbours of listen ranges that have gone, and of whom nothing is kept.
+void BgpService::reap() {
+  if (ranges_.empty()) return;
+  for (const Neighbor* n : speaker_.neighbors()) {
+    if (!n->settings().dynamic || n->state() != State::Active || speaker_.stale(*n) > 0) continue;
+    const IpAddress address = n->settings().address;
+    states_.erase(address);
+    speaker_.remove(address, error::kDeconfigured, now());
+  }
+}
+
+void BgpService::log_states() {
+  for (const Neighbor* n : speaker_.neighbors()) {
+    State& before = states_.try_emplace(n->settings().address, State::Idle).first->second;
+    const bool was_up = before == State::Established;
+    before = n->state();
+    if (was_up == n->established()) continue;
+    if (n->established()) {
+      spdlog::info("BGP: neighbour {} is up", to_string(n->settings().address));
+    } else {
+      spdlog::warn("BGP: neighbour {} is down: {}", to_string(n->settings().address), n->last_error());
+    }
+  }
+}
+
+void BgpService::schedule() {
+  auto due = speaker_.due();
+  const auto at = [&](const std::optional<Time>& t) {
+    if (t && (!due || *t < *due)) due = t;
+  };
+  at(restart_ends_);
+  at(bridge_.due());
+  std::optional<std::chrono::steady_clock::time_point> when;
+  if (due) when.emplace(std::chrono::duration_cast<std::chrono::steady_clock::duration>(*due));
+  timer_.set(when, [this] {
+    if (restart_ends_ && *restart_ends_ <= now()) {
+      restart_ends_.reset();
+      speaker_.finish_restart();
+    }
+    bridge_.advance(now());
+    speaker_.advance(now());
+    after();
+  });
+}
+
+}  // namespace lossless::bgp

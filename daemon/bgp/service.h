@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// BGP on the daemon's event loop: sockets and timers go to the speaker, what it wants goes out, and routes of
+// iNOF go to and from the switch (inof_bridge.h).
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/bfd/service.h"
+#include "daemon/bgp/inof_bridge.h"
+#include "daemon/bgp/speaker.h"
+#include "daemon/bgp/tcp_io.h"
+#include "daemon/core/config.h"
+#include "daemon/core/wake_timer.h"
+#include "daemon/inof/switch_service.h"
+
+namespace lossless::bgp {
+
+class BgpService final : private TcpEvents {
+ public:
+  // `restarted`: this daemon takes up what an earlier one left, and peers may still have its routes.
+  BgpService(asio::io_context& loop, inof::SwitchService& inof, bfd::BfdService& bfd, bool restarted);
+  ~BgpService() override;
+
+  // The whole configuration, at the start and after each reload.
+  void apply(const Config& config);
+  // The daemon ends; `for_good`, or without graceful restart, neighbours are told.
+  void stop(bool for_good);
+
+  const Speaker& speaker() const { return speaker_; }
+  const BgpConfig& config() const { return config_; }
+  // Why nobody can connect to us; empty: nothing is wrong.
+  const std::string& listen_error() const { return listen_error_; }
+  // An operator's calls; what is wrong, or nothing.
+  std::optional<std::string> clear(const IpAddress& address, std::optional<Speaker::Soft> soft);
+  std::optional<std::string> set_shutdown(const IpAddress& address, bool down, const std::string& text);
+  static Time now();
+
+ private:
+  struct Range {
+    AddressRange addresses;
+    NeighborSettings settings;
+  };
+
+  // TcpEvents
+  const NeighborSettings* tcp_wanted(const IpAddress& remote, ConnId& conn) override;
+  bool tcp_accepted(ConnId conn, const IpAddress& remote, const IpAddress& local) override;
+  void tcp_connected(ConnId conn, const IpAddress& local) override;
+  void tcp_disconnected(ConnId conn, const std::string& why) override;
+  void tcp_received(ConnId conn, ByteView bytes) override;
+  void tcp_drained(ConnId conn) override;
+
+  // BFD lost the neighbour.
+  void bfd_down(const IpAddress& address);
+  void watch_by_bfd();
+  void listen(const BgpConfig& config, const std::vector<TcpKey>& keys);
+  void end();
+  // What follows from each event: routes go out, timers are set.
+  void after();
+  void soon();
+  void reap();
+  void log_states();
+  void schedule();
+
+  asio::io_context& loop_;
+  bfd::BfdService& bfd_;
+  WakeTimer timer_;
+  Tcp tcp_;
+  InofBridge bridge_;
+  Speaker speaker_;
+  BgpConfig config_;
+  std::vector<Range> ranges_;
+  std::string listen_error_;
+  std::map<IpAddress, State> states_;  // as logged last
+  std::optional<Time> restart_ends_;
+  bool posted_ = false;
+  std::map<IpAddress, bfd::Clients::Handle> watched_;
+};
+
+}  // namespace lossless::bgp

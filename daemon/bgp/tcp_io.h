@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// TCP for the speaker on the daemon's event loop: listens, connects, and keeps what a neighbour does not take
+// yet. What is sent waits until push(), so that an event costs one system call for each neighbour.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/steady_timer.hpp>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/bgp/speaker.h"
+#include "daemon/core/address_range.h"
+
+namespace lossless::bgp {
+
+// What comes in. Called from the event loop.
+class TcpEvents {
+ public:
+  virtual ~TcpEvents() = default;
+  // Whom a connection of theirs is from, and a number for it; nullptr: close it.
+  virtual const NeighborSettings* tcp_wanted(const IpAddress& remote, ConnId& conn) = 0;
+  // False: close it after all.
+  virtual bool tcp_accepted(ConnId conn, const IpAddress& remote, const IpAddress& local) = 0;
+  virtual void tcp_connected(ConnId conn, const IpAddress& local) = 0;
+  virtual void tcp_disconnected(ConnId conn, const std::string& why) = 0;
+  virtual void tcp_received(ConnId conn, ByteView bytes) = 0;
+  // Less than kFillBelow waits again.
+  virtual void tcp_drained(ConnId conn) = 0;
+};
+
+// A key for connections from these addresses (RFC 2385).
+struct TcpKey {
+  AddressRange from;
+  std::string password;
+  bool operator==(const TcpKey&) const = default;
+};
+
+class Tcp final : public Transport {
+ public:
+  Tcp(asio::io_context& loop, TcpEvents& events);
+  ~Tcp() override;
+
+  // Where to listen; zero address: everywhere. What is wrong, or nothing.
+  std::optional<std::string> listen(const IpAddress& address, std::uint16_t port);
+  void stop_listening();
+  bool listening() const { return !acceptors_.empty(); }
+  void set_port(std::uint16_t port) { port_ = port; }
+  std::optional<std::string> set_keys(const std::vector<TcpKey>& keys);
+  // Sends what waits, as far as it is taken.
+  void push();
+  // Ends all at once.
+  void close_all();
+
+  void connect(ConnId conn, const NeighborSettings& to) override;
+  void send(ConnId conn, const Chunk& bytes) override;
+  void close(ConnId conn) override;
+  std::size_t queued(ConnId conn) const override;
+
+ private:
+  struct Connection {
+    explicit Connection(asio::io_context& loop) : socket(loop), linger(loop) {}
+    asio::ip::tcp::socket socket;
+    asio::steady_timer linger;
+    std::deque<Chunk> out;
+    std::size_t sent = 0;    // of the first chunk
+    std::size_t queued = 0;  // bytes
+    bool up = false;
+    bool waiting = false;  // for the socket to take more
+    bool closing = false;
+    bool dirty = false;
+  };
+  using Ref = std::shared_ptr<Connection>;
+
+  std::optional<std::string> open_acceptor(const asio::ip::tcp::endpoint& at);
+  void accept(std::size_t index);
+  void accepted(asio::ip::tcp::socket socket);
+  void read(ConnId conn, const Ref& ref);
+  bool take_in(ConnId conn, const Ref& ref);
+  void write(ConnId conn, const Ref& ref);
+  void wait_write(ConnId conn, const Ref& ref);
+  void finish(const Ref& ref);
+  void drain(const Ref& ref);
+  void fail(ConnId conn, const std::string& why);
+
+  asio::io_context& loop_;
+  TcpEvents& events_;
+  std::uint16_t port_ = kPort;
+  std::vector<asio::ip::tcp::acceptor> acceptors_;
+  std::vector<TcpKey> keys_;
+  std::map<ConnId, Ref> conns_;
+  std::vector<std::pair<ConnId, Ref>> dirty_;
+  Bytes buffer_;
+};
+
+}  // namespace lossless::bgp
