@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/format.h"
+#include "cli/show_dcbx.h"
 #include "cli/suggest.h"
 #include "cli/walk.h"
 #include "daemon/core/config_keys.h"
@@ -52,6 +53,7 @@ void add_show(CLI::App& root, Action& action) {
   add_show_dcb(*show, action);
   add_show_ecmp(*show, action);
   add_show_bfd(*show, action);
+  add_show_dcbx(*show, action);
   add_show_flows(*show, action);
   add_show_ipcc(*show, action);
   add_show_bgp(*show, action);

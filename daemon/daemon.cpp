@@ -21,6 +21,7 @@
 #include "daemon/bgp/api_io.h"
 #include "daemon/core/clock.h"
 #include "daemon/dcb/api_io.h"
+#include "daemon/dcbx/api_io.h"
 #include "daemon/dcqcn/api_io.h"
 #include "daemon/ecn_overlay/api_io.h"
 #include "daemon/inof/host_api_io.h"
@@ -83,6 +84,7 @@ class Daemon {
   std::unique_ptr<dcb::DcbService> dcb_;
   ecmp::HashPolicy ecmp_;
   std::unique_ptr<bfd::BfdService> bfd_;
+  std::unique_ptr<dcbx::DcbxService> dcbx_;
   std::unique_ptr<roce::RoceService> roce_;
   std::unique_ptr<bgp::BgpService> bgp_;
   std::unique_ptr<api::Context> context_;
@@ -146,6 +148,7 @@ Status Daemon::start(const Config& config) {
   inof_switch_ = std::make_unique<inof::SwitchService>(loop_, *ports_, lldp_->agent(), instance_);
   dcb_ = std::make_unique<dcb::DcbService>(*netlink_, *pfc_);
   bfd_ = std::make_unique<bfd::BfdService>(loop_);
+  dcbx_ = std::make_unique<dcbx::DcbxService>(*ports_, lldp_->agent());
   bgp_ = std::make_unique<bgp::BgpService>(loop_, *inof_switch_, *bfd_, adopted);
   pfc_->on_deadlock(
       [this](const std::string& port, unsigned tc, bool on) { inof_switch_->pfc_deadlock(port, tc, on); });
@@ -169,8 +172,8 @@ Status Daemon::start(const Config& config) {
       {lldp::make_api(loop_, *lldp_, *ports_), dcqcn::make_api(loop_, *dcqcn_),
        ecn_overlay::make_api(loop_, *ecn_overlay_, *ports_), inof::make_host_api(loop_, *inof_host_),
        inof::make_switch_api(loop_, *inof_switch_, *ports_), bfd::make_api(loop_, *bfd_),
-       roce::make_api(loop_, *roce_, *ports_), bgp::make_api(loop_, *bgp_),
-       dcb::make_api(loop_, *dcb_, ecmp_, *ports_)});
+       dcb::make_api(loop_, *dcb_, ecmp_, *ports_), dcbx::make_api(loop_, *dcbx_, *ports_),
+       roce::make_api(loop_, *roce_, *ports_), bgp::make_api(loop_, *bgp_)});
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
   inof_switch_->start(config.inof);
@@ -232,6 +235,7 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
 }
 
 void Daemon::tell_protocols() {
+  dcbx_->apply();  // before LLDP speaks on a port for the first time
   lldp_->apply(ports_->running(), ports_->ports());
   ecn_overlay_->apply(ports_->running(), ports_->ports());
   dcqcn_->apply();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "daemon/core/address_range.h"
+#include "daemon/dcbx/config.h"
 #include "daemon/pfc/alarm_config.h"
 #include "daemon/pfc/watchdog_config.h"
 
@@ -106,6 +107,7 @@ struct PortConfig {
   std::array<QueueConfig, kTcs> queues;
   pfc::WatchdogConfig watchdog;  // of each TC with PFC
   pfc::PfcAlarmConfig pfc_alarm;
+  DcbxConfig dcbx;
   bool operator==(const PortConfig&) const = default;
 };
 

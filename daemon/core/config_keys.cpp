@@ -48,6 +48,7 @@ constexpr std::array<std::string_view, 3> kInofProtocols{"roce", "tcp", "iscsi"}
 constexpr std::array<std::string_view, 3> kInofHooks{"none", "nvme", "program"};
 constexpr std::array<std::string_view, 6> kBfdAuths{"none",           "simple",     "keyed-md5",
                                                     "meticulous-md5", "keyed-sha1", "meticulous-sha1"};
+constexpr std::array<std::string_view, 3> kDcbxVersions{"auto", "ieee", "cee"};
 constexpr std::array<std::string_view, 3> kActions{"drop", "forward", "alert"};
 constexpr std::array<std::string_view, 2> kModes{"auto", "manual"};
 
@@ -458,6 +459,16 @@ constexpr std::array kWatchdogKeys{
     row<WatchdogConfig, &WatchdogConfig::trigger_limit>("trigger_limit", integer(0, 100)),
     row<WatchdogConfig, &WatchdogConfig::window_ms>("window_ms", integer(1000, 3'600'000)),
 };
+constexpr std::array kDcbxKeys{
+    row<DcbxConfig, &DcbxConfig::on>("on", kBool),
+    row<DcbxConfig, &DcbxConfig::version>("version", Rule(kDcbxVersions)),
+    row<DcbxConfig, &DcbxConfig::ets_willing>("ets_willing", kBool),
+    row<DcbxConfig, &DcbxConfig::pfc_willing>("pfc_willing", kBool),
+    row<DcbxConfig, &DcbxConfig::app_willing>("app_willing", kBool),
+    row<DcbxConfig, &DcbxConfig::advertise_ets>("advertise_ets", kBool),
+    row<DcbxConfig, &DcbxConfig::advertise_pfc>("advertise_pfc", kBool),
+    row<DcbxConfig, &DcbxConfig::advertise_app>("advertise_app", kBool),
+};
 constexpr std::array kAlarmKeys{
     row<PfcAlarmConfig, &PfcAlarmConfig::rx_raise_fps>("rx_raise_fps", kFrameRate),
     row<PfcAlarmConfig, &PfcAlarmConfig::rx_clear_fps>("rx_clear_fps", kFrameRate),
@@ -606,6 +617,10 @@ std::string allowed(const RangesKey& key) {
   return "an array of up to " + std::to_string(key.max) + " strings, each " + std::string(kRangeForm);
 }
 template <>
+std::span<const Key<DcbxConfig>> keys() {
+  return kDcbxKeys;
+}
+template <>
 std::span<const Key<PortGroup>> keys() {
   return kGroupKeys;
 }
@@ -636,6 +651,7 @@ std::vector<KeyInfo> known_keys() {
   list_queues(out, "queue.TC.");
   list_keys<WatchdogConfig>(out, "watchdog.");
   list_keys<PfcAlarmConfig>(out, "pfc_alarm.");
+  list_keys<DcbxConfig>(out, "dcbx.");
   list_keys<PortConfig>(out, "port.");
   list_keys<InofConfig>(out, "inof.");
   list_keys<InofZoneConfig>(out, "inof.zone.");
@@ -774,6 +790,20 @@ std::optional<std::string> find_weights_fault(const PortConfig& port) {
   return std::nullopt;
 }
 
+// Who is willing has to say so.
+std::optional<ThresholdFault> find_fault(const DcbxConfig& dcbx) {
+  const auto check = [](bool willing, bool advertised, std::string_view key,
+                        std::string_view other) -> std::optional<ThresholdFault> {
+    if (!willing || advertised) return std::nullopt;
+    return ThresholdFault{key, other,
+                          std::string(key) + " needs the neighbour to be told; allowed: with " +
+                              std::string(other) + " = true"};
+  };
+  if (auto fault = check(dcbx.ets_willing, dcbx.advertise_ets, "ets_willing", "advertise_ets")) return fault;
+  if (auto fault = check(dcbx.pfc_willing, dcbx.advertise_pfc, "pfc_willing", "advertise_pfc")) return fault;
+  return check(dcbx.app_willing, dcbx.advertise_app, "app_willing", "advertise_app");
+}
+
 std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn) {
   if (std::has_single_bit(dcqcn.dce_tcp_g) && dcqcn.rpg_min_rate_bps > 0) return std::nullopt;
   if (dcqcn.rpg_min_rate_bps == 0)
@@ -861,6 +891,7 @@ std::string_view to_string(Trust t) { return kTrusts[static_cast<std::size_t>(t)
 std::string_view to_string(Schedule s) { return kSchedules[static_cast<std::size_t>(s)]; }
 std::string_view to_string(AppField f) { return kAppFields[static_cast<std::size_t>(f)]; }
 std::string_view to_string(EcmpHash h) { return kEcmpHashes[static_cast<std::size_t>(h)]; }
+std::string_view to_string(DcbxVersion v) { return kDcbxVersions[static_cast<std::size_t>(v)]; }
 std::string_view to_string(LldpMode m) { return kLldpModes[static_cast<std::size_t>(m)]; }
 std::string_view to_string(OverlayDscp d) { return kOverlayDscps[static_cast<std::size_t>(d)]; }
 std::string_view to_string(CnpPer per) { return kCnpPers[static_cast<std::size_t>(per)]; }

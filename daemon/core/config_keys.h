@@ -83,6 +83,8 @@ std::span<const Key<pfc::WatchdogConfig>> keys();
 template <>
 std::span<const Key<pfc::PfcAlarmConfig>> keys();
 template <>
+std::span<const Key<DcbxConfig>> keys();
+template <>
 std::span<const Key<PortGroup>> keys();
 template <>
 std::span<const Key<HookRule>> keys();
@@ -136,14 +138,15 @@ void for_sections(Visit visit) {
 
 // Tables below a table, beside its plain keys.
 inline constexpr auto kTopTables = std::to_array<std::string_view>({
-    "api",  "application", "bfd",  "bfd_peer",    "bfd_profile", "bgp",  "bgp_neighbor", "buffer",
-    "dcb",  "dcqcn",       "ecmp", "ecn_overlay", "hook_flow",   "inof", "inof_host",    "lldp",
-    "maps", "pfc_alarm",   "port", "port_group",  "queue",       "roce", "watchdog",
+    "api",  "application", "bfd",       "bfd_peer", "bfd_profile", "bgp",       "bgp_neighbor", "buffer",
+    "dcb",  "dcbx",        "dcqcn",     "ecmp",     "ecn_overlay", "hook_flow", "inof",         "inof_host",
+    "lldp", "maps",        "pfc_alarm", "port",     "port_group",  "queue",     "roce",         "watchdog",
 });
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
-inline constexpr std::array<std::string_view, 4> kPortTables{"maps", "queue", "watchdog", "pfc_alarm"};
+inline constexpr std::array<std::string_view, 5> kPortTables{"maps", "queue", "watchdog", "pfc_alarm",
+                                                             "dcbx"};
 inline constexpr std::array<std::string_view, 3> kQueueTables{"ecn", "pfc", "ipcc"};
 
 // A key for documentation: queue.TC.ecn.kmin, and what it may hold.
@@ -169,6 +172,7 @@ std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
 std::optional<ThresholdFault> find_fault(const InofHostConfig& host);
 // Weights in percent that do not add to 100, as the rest of a sentence that begins with the port's key.
 std::optional<std::string> find_weights_fault(const PortConfig& port);
+std::optional<ThresholdFault> find_fault(const DcbxConfig& dcbx);
 std::optional<ThresholdFault> find_fault(const BfdSettings& bfd);
 std::optional<ThresholdFault> find_fault(const BfdPeerConfig& peer);
 std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn);

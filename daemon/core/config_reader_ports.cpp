@@ -39,6 +39,7 @@ struct Defaults {
   QueueDrafts queues;
   Draft<pfc::WatchdogConfig> watchdog;
   Draft<pfc::PfcAlarmConfig> pfc_alarm;
+  Draft<DcbxConfig> dcbx;
 };
 // 0 to count-1 without leading zeros.
 std::optional<unsigned> small_number(std::string_view text, unsigned count) {
@@ -55,7 +56,7 @@ std::optional<unsigned> small_number(std::string_view text, unsigned count) {
 class PortReader {
  public:
   PortReader(Reader& reader, const Config& sections)
-      : reader_(reader), buffer_(sections.buffer), roce_(sections.roce) {}
+      : reader_(reader), buffer_(sections.buffer), roce_(sections.roce), lldp_(sections.lldp.enabled) {}
 
   void read(const toml::table& root, Config& out);
 
@@ -78,6 +79,7 @@ class PortReader {
   void read_draft(const toml::table& parent, std::string_view name, const std::string& path, Draft<T>& draft);
   template <class T>
   T finish(const Draft<T>& draft, const std::string& port_path);
+  void check_dcbx(const Draft<DcbxConfig>& draft);
   void check_name(const PortConfig& port, const Origins& given, const toml::table& table,
                   const std::string& path);
   QueueConfig finish_queue(const QueueDraft& draft, const std::string& port_path);
@@ -90,6 +92,7 @@ class PortReader {
   Reader& reader_;
   const BufferConfig& buffer_;  // what queues are checked against
   const RoceConfig& roce_;
+  bool lldp_;                            // is on
   std::map<std::string, Origin> names_;  // ports so far
 };
 
@@ -269,12 +272,23 @@ PortConfig PortReader::read_port(const toml::table& table, std::size_t number, D
     read_queues(*own, path + ".queue", defaults.queues);
   read_draft(table, "watchdog", path, defaults.watchdog);
   read_draft(table, "pfc_alarm", path, defaults.pfc_alarm);
+  read_draft(table, "dcbx", path, defaults.dcbx);
   for (unsigned tc = 0; tc < kTcs; ++tc) port.queues[tc] = finish_queue(defaults.queues[tc], path);
   port.watchdog = finish(defaults.watchdog, path);
   port.pfc_alarm = finish(defaults.pfc_alarm, path);
   if (const auto fault = find_weights_fault(port))
     reader_.error(given.at("weights").begin, path + ".weights: " + *fault);
+  port.dcbx = finish(defaults.dcbx, path);
+  check_dcbx(defaults.dcbx);
   return port;
+}
+
+void PortReader::check_dcbx(const Draft<DcbxConfig>& draft) {
+  if (!draft.value.on || lldp_) return;
+  const Origin& at = draft.origins.at("on");
+  reader_.error(at.begin, at.path +
+                              ": true needs the LLDP agent, which DCBX is part of; allowed: enabled = true "
+                              "under [lldp]");
 }
 
 void PortReader::check_name(const PortConfig& port, const Origins& given, const toml::table& table,
@@ -409,6 +423,7 @@ Defaults PortReader::read_defaults(const toml::table& root) {
     read_queues(*table, "queue", defaults.queues);
   read_draft(root, "watchdog", "", defaults.watchdog);
   read_draft(root, "pfc_alarm", "", defaults.pfc_alarm);
+  read_draft(root, "dcbx", "", defaults.dcbx);
   return defaults;
 }
 

@@ -93,6 +93,7 @@ class Difference {
     maps(prefix + "maps.", from.maps, to.maps);
     keys_of(prefix + "watchdog.", &from.watchdog, &to.watchdog);
     keys_of(prefix + "pfc_alarm.", &from.pfc_alarm, &to.pfc_alarm);
+    keys_of(prefix + "dcbx.", &from.dcbx, &to.dcbx);
     for (unsigned tc = 0; tc < kTcs; ++tc) {
       const std::string queue = prefix + "queue." + std::to_string(tc) + ".";
       const QueueConfig& a = from.queues[tc];
@@ -212,6 +213,7 @@ void write_port(std::string& out, const PortConfig& port) {
   write_keys(out, "", port);
   out.append("watchdog = ").append(inline_table(port.watchdog)).append("\n");
   out.append("pfc_alarm = ").append(inline_table(port.pfc_alarm)).append("\n");
+  out.append("dcbx = ").append(inline_table(port.dcbx)).append("\n");
   out += "  [port.maps]\n";
   const PriorityMaps usual = default_maps();
   for (const MapKey& k : map_keys()) {

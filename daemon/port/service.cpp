@@ -128,6 +128,7 @@ Status PortService::configure(const Config& config) {
   }
   running_ = config;
   if (auto ok = write_applications(config.applications); !ok) return ok;
+  for (Port& port : ports_) (void)take_overlay(port);  // what does not fit is told by apply_overlay()
   paces_ = dcqcn::wants_pacing(config) && net::kernel_has_qdisc("fq");
   pfc_.set_buffer(config.buffer);
   if (auto ok = hooks_.configure(config); !ok) return ok;
@@ -325,6 +326,30 @@ Status PortService::set_guard(std::function<std::uint8_t(const std::string& port
     if (port.state == PortState::Attached)
       if (auto ok = write_rows(port); !ok) return ok;
   return {};
+}
+
+// An overlay that does not fit leaves what the configuration says.
+Status PortService::take_overlay(Port& port) {
+  const auto wanted = std::ranges::find(running_.ports, port.config.name, &PortConfig::name);
+  port.config = *wanted;
+  Port changed = port;
+  changed.config = overlay_(*wanted);
+  if (changed.config == port.config) return {};
+  for (const QueueConfig& queue : changed.config.queues)
+    if (const auto wrong = check_pfc(queue, running_.buffer)) return fail(*wrong);
+  if (const auto plan = plan_pfc(changed); !plan && port.link.ifindex) return std::unexpected(plan.error());
+  port.config = std::move(changed.config);
+  return {};
+}
+
+Status PortService::apply_overlay(const std::string& name) {
+  const auto port = std::ranges::find_if(ports_, [&](const Port& p) { return p.config.name == name; });
+  if (port == ports_.end()) return fail(no_port(name));
+  const PortConfig before = port->config;
+  const Status taken = take_overlay(*port);
+  if (port->config == before || port->state == PortState::Detached) return taken;
+  const Status done = reconcile();
+  return taken ? done : taken;
 }
 
 Status PortService::detach(const std::string& name) {

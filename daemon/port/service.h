@@ -54,6 +54,13 @@ class PortService {
   Status set_ecn(const std::string& port, unsigned tc, const std::optional<EcnConfig>& ecn);
   // LL_GUARD_* of a port by its name: written into the rows now and whenever a port is taken over.
   Status set_guard(std::function<std::uint8_t(const std::string& port)> guard);
+  // What a port is to be, given what the configuration says of it: DCBX may have agreed on something else.
+  void set_overlay(std::function<PortConfig(const PortConfig& wanted)> overlay) {
+    overlay_ = std::move(overlay);
+  }
+  // The overlay of one port may have changed: brings the port to it. What does not fit is an error, and the
+  // port is what the configuration says.
+  Status apply_overlay(const std::string& port);
   // Gives one port back until the next configure().
   Status detach(const std::string& port);
   // Gives everything back, pins included. The service is of no use after it.
@@ -82,6 +89,7 @@ class PortService {
   Status write_rows(Port& port);
   Result<pfc::PortInfo> plan_pfc(const Port& port) const;
   Status write_applications(const std::vector<Application>& entries);
+  Status take_overlay(Port& port);
   void forget_interface(Port& port);
   Status give_back(Port& port);
   Status drop_strangers(const std::vector<net::Link>& links);
@@ -91,6 +99,7 @@ class PortService {
   Datapath& datapath_;
   pfc::PortSink& pfc_;
   std::function<std::uint8_t(const std::string&)> guard_;
+  std::function<PortConfig(const PortConfig&)> overlay_ = [](const PortConfig& wanted) { return wanted; };
   hook::HookService hooks_;
   bool paces_ = false;
   Config running_;

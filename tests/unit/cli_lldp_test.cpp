@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of `show lldp`, `show bfd` and `show inof-host`.
+// Tables of `show lldp`, `show bfd`, `show dcbx` and `show inof-host`.
 #include <gtest/gtest.h>
 
 #include "cli/commands.h"
+#include "cli/show_dcbx.h"
 
 namespace lossless::cli {
 namespace {
@@ -79,6 +80,35 @@ TEST(CliBfd, PeersAndCounters) {
     EXPECT_TRUE(has(counters, part)) << part << '\n' << counters;
   reply.set_real_time(false);
   EXPECT_TRUE(has(bfd_peers_text(reply, {}), "real-time"));
+}
+
+TEST(CliDcbx, ThreeColumns) {
+  v1::ListDcbxReply reply;
+  EXPECT_EQ(dcbx_text(reply, {}), "no port has DCBX\n");
+  auto* port = reply.add_ports();
+  port->set_port("swp1");
+  port->set_version("auto");
+  port->set_dialect("cee");
+  port->mutable_cee()->set_sequence(7);
+  port->mutable_cee()->set_acknowledged(true);
+  EXPECT_TRUE(has(dcbx_text(reply, {}), "swp1: DCBX cee (auto), no neighbour, sequence 7 (acknowledged)"));
+  auto* alarm = port->add_alarms();
+  alarm->set_kind("PFC mismatch");
+  alarm->set_what("3 here, 4 there");
+  port->set_refused("PFC of TC 4: no room");
+  for (const unsigned tc : {0U, 0U, 1U, 15U}) port->mutable_peer()->mutable_ets()->add_priority_tc(tc);
+  for (const unsigned share : {40U, 60U, 0U}) port->mutable_peer()->mutable_ets()->add_share(share);
+  port->mutable_peer()->set_source("02:00:00:00:00:01");
+  port->mutable_peer()->mutable_pfc()->set_willing(true);
+  auto* holds = port->mutable_operational();
+  holds->mutable_pfc()->add_priorities(4);
+  holds->mutable_pfc()->set_by("peer");
+  holds->mutable_apps()->add_entries("udp 4791 = 3");
+  const std::string text = dcbx_text(reply, {});
+  for (const char* part : {"neighbour 02:00:00:00:00:01", "PFC mismatch: 3 here, 4 there",
+                           "not applied to the port: PFC of TC 4: no room", "0:0,1 1:2 15:3", "0:40% 1:60%",
+                           "4 (peer)", "udp 4791 = 3", "LOCAL", "PEER", "OPERATIONAL"})
+    EXPECT_TRUE(has(text, part)) << part << '\n' << text;
 }
 
 TEST(CliInofHost, EachView) {

@@ -154,6 +154,7 @@ weights = "relative"
 dcb = "auto"
 watchdog = { on = false, detection_ms = 200, recovery_ms = 400, poll_ms = 100, action = "drop", mode = "auto", trigger_limit = 10, window_ms = 60000 }
 pfc_alarm = { rx_raise_fps = 0, rx_clear_fps = 0, tx_raise_fps = 0, tx_clear_fps = 0, window_ms = 1000, hold_ms = 2000 }
+dcbx = { on = false, version = "auto", ets_willing = false, pfc_willing = false, app_willing = false, advertise_ets = true, advertise_pfc = true, advertise_app = true }
   [port.maps]
   dot1p_tc = [0, 1, 2, 3, 4, 5, 6, 7]
   dscp_dot1p = {}
