@@ -4,7 +4,7 @@
 import pytest
 from scapy.layers.inet import IP
 
-from roce_packets import ACK, ack, cm, packet, sport
+from roce_packets import ack, cm, packet, sport
 
 QP1, QP2 = 0x111, 0x222
 PORT = sport(QP1, QP2)

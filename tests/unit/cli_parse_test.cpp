@@ -92,8 +92,8 @@ class CliCompletion : public testing::Test {
 };
 
 TEST_F(CliCompletion, Commands) {
-  EXPECT_EQ(candidates({""}), (Words{"show", "set", "pfc", "clear", "zone", "default-zone", "hard-zoning",
-                                     "config", "reload", "detach", "completion"}));
+  EXPECT_EQ(candidates({""}), (Words{"show", "set", "pfc", "clear", "bgp", "zone", "default-zone",
+                                     "hard-zoning", "config", "reload", "detach", "completion"}));
   EXPECT_EQ(candidates({"show", "p"}),
             (Words{"ports", "pfc", "pfc-watchdog", "packet-drop", "priority-map"}));
   EXPECT_EQ(candidates({"--json", "show", "que"}), Words{"queues"});
