@@ -86,10 +86,9 @@ ll_inline void ll_ipcc_trend_(const struct ll_ipcc *c, struct ll_ipcc_state *s, 
 {
 	__u64 took = now - s->mark_ns;
 
-	if (took >= 8 * c->trend_ns) { /* it was idle */
-		s->rising = 1;
-		ll_ipcc_note_(s, depth, now);
-	} else if (depth > s->mark_depth && depth - s->mark_depth > c->few) {
+	int was_idle = took >= 8 * c->trend_ns;
+
+	if (was_idle || (depth > s->mark_depth && depth - s->mark_depth > c->few)) {
 		s->rising = 1;
 		ll_ipcc_note_(s, depth, now);
 	} else if (took >= c->trend_ns) {

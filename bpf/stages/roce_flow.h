@@ -177,7 +177,7 @@ ll_inline __s32 ll_psn_ahead(__u32 psn, __u32 expected)
 	return (__s32)((psn - expected) << 8) >> 8;
 }
 
-/* One step of the sequence; 1 if the expected PSN moves on. */
+/* One step of the sequence. `any`: a step ahead is no gap. */
 ll_inline void ll_roce_psn_(struct ll_roce_flow *f, __u32 *next, __u8 known, __u32 psn, int any)
 {
 	__s32 ahead = ll_psn_ahead(psn, *next);
@@ -206,7 +206,7 @@ ll_inline void ll_roce_follow_psn(struct ll_roce_flow *f, const struct ll_roce *
 	}
 	if (ll_roce_is_response(r->opcode))
 		return;
-	ll_roce_psn_(f, &f->next_psn, LL_ROCE_HAS_PSN, r->psn, f->state & LL_ROCE_ANY_PSN);
+	ll_roce_psn_(f, &f->next_psn, LL_ROCE_HAS_PSN, r->psn, (f->state & LL_ROCE_ANY_PSN) != 0);
 	f->state &= (__u8)~LL_ROCE_ANY_PSN;
 	if (r->opcode == LL_OP_READ_REQUEST)
 		f->state |= LL_ROCE_ANY_PSN;
