@@ -27,7 +27,7 @@ enum class Schedule : std::uint8_t { Strict, Wrr };
 enum class Weights : std::uint8_t { Relative, Percent };
 enum class DcbUse : std::uint8_t { Off, Auto, Required };  // of a driver's DCB
 enum class EcmpHash : std::uint8_t { Keep, L3, L4, Inner };
-enum class AppField : std::uint8_t { EtherType, Tcp, Udp, Port };
+enum class AppField : std::uint8_t { EtherType, Tcp, Udp, Port };  // in the order of their selectors
 enum class SystemRole : std::uint8_t { Switch, Host };
 enum class LldpMode : std::uint8_t { Off, Tx, Rx, Both };
 // Which DSCPs of tunnelled packets are carried into the outer header.
@@ -338,6 +338,10 @@ struct Application {
   bool operator==(const Application&) const = default;
 };
 inline constexpr std::size_t kMaxApplications = 128;
+// The selector of IEEE 802.1Q (D.2.11.3): 1 to 4.
+constexpr std::uint8_t selector_of(AppField field) {
+  return static_cast<std::uint8_t>(static_cast<unsigned>(field) + 1);
+}
 std::vector<Application> default_applications();  // RoCEv2, UDP 4791: priority 3
 
 // How routes with several next hops are shared out.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/core/shares.h"
+
 namespace lossless::dcb {
 namespace {
 
@@ -24,26 +26,6 @@ constexpr std::uint8_t flags(Bits... bits) {
 
 bool in_group(const QueueConfig& queue, unsigned group) {
   return queue.schedule == Schedule::Wrr && queue.group == group;
-}
-
-// Largest remainder, each at least 1: the sum is exact.
-void share_out(const PortConfig& port, unsigned group, net::PerPriority<std::uint8_t>& out) {
-  unsigned total = 0;
-  unsigned given = 0;
-  for (const QueueConfig& queue : port.queues)
-    if (in_group(queue, group)) total += queue.weight;
-  if (total == 0) return;
-  std::vector<std::pair<unsigned, unsigned>> rests;  // remainder, TC
-  for (unsigned tc = 0; tc < kTcs; ++tc) {
-    if (!in_group(port.queues[tc], group)) continue;
-    const unsigned scaled = port.queues[tc].weight * 100;
-    out[tc] = static_cast<std::uint8_t>(std::max(scaled / total, 1U));
-    given += out[tc];
-    rests.emplace_back(scaled % total, tc);
-  }
-  std::ranges::sort(rests, std::greater{});
-  for (std::size_t i = 0; given < 100; i = (i + 1) % rests.size(), ++given) ++out[rests[i].second];
-  for (; given > 100; --given) --*std::ranges::max_element(out);
 }
 
 bool has_two_groups(const PortConfig& port) {
@@ -87,20 +69,6 @@ net::DcbBuffers wanted_buffers(const PortInput& input, net::DcbBuffers buffers) 
   }
   if (taken < buffers.total_bytes) buffers.bytes[0] = static_cast<std::uint32_t>(buffers.total_bytes - taken);
   return buffers;
-}
-
-std::uint8_t selector_of(AppField field) {
-  switch (field) {
-    case AppField::EtherType:
-      return IEEE_8021QAZ_APP_SEL_ETHERTYPE;
-    case AppField::Tcp:
-      return IEEE_8021QAZ_APP_SEL_STREAM;
-    case AppField::Udp:
-      return IEEE_8021QAZ_APP_SEL_DGRAM;
-    case AppField::Port:
-      break;
-  }
-  return IEEE_8021QAZ_APP_SEL_ANY;
 }
 
 // Where nothing else applies, drivers take priority 0, or the one of EtherType 0.
@@ -173,8 +141,10 @@ net::DcbCee wanted_cee(const PortInput& input, net::DcbCee cee) {
 net::PerPriority<std::uint8_t> shares_of(const PortConfig& port) {
   net::PerPriority<std::uint8_t> out{};
   for (unsigned group = 1; group <= kGroups; ++group) {
-    net::PerPriority<std::uint8_t> of_group{};
-    share_out(port, group, of_group);
+    std::array<unsigned, kTcs> weights{};
+    for (unsigned tc = 0; tc < kTcs; ++tc)
+      if (in_group(port.queues[tc], group)) weights[tc] = port.queues[tc].weight;
+    const auto of_group = percent_shares(weights);
     for (unsigned tc = 0; tc < kTcs; ++tc) out[tc] = static_cast<std::uint8_t>(out[tc] + of_group[tc]);
   }
   return out;

@@ -104,8 +104,8 @@ class Machine {
   Cee numbered_;                     // what had the sequence number, without its control
 };
 
-// What a port's configuration says to DCBX, and what the port is to be when `operational` holds. Both pure.
-std::vector<App> default_apps();  // RoCEv2, UDP 4791: priority 3
+// What a port's configuration says to DCBX, and what the port is to be when `operational` holds. Pure.
+std::vector<App> apps_of(const std::vector<Application>& applications);
 Params local_params(const PortConfig& port, std::vector<App> apps);
 PortConfig operational_config(const PortConfig& port, const Operational& operational);
 

@@ -1,45 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // A port's configuration in the terms of DCBX and back.
 #include <algorithm>
-#include <numeric>
 
+#include "daemon/core/shares.h"
 #include "daemon/dcbx/machine.h"
 
 namespace lossless::dcbx {
 namespace {
 
-constexpr unsigned kAll = 100;
-
-// Percentages in proportion to the weights, that add to 100: what rounding leaves goes to the largest
-// remainders.
+// All WRR groups together: DCBX knows one.
 PerPriority<std::uint8_t> shares_of(const PortConfig& port) {
-  PerPriority<std::uint8_t> out{};
-  unsigned sum = 0;
-  for (const QueueConfig& queue : port.queues)
-    if (queue.schedule == Schedule::Wrr) sum += queue.weight;
-  if (sum == 0) return out;
-  std::array<std::size_t, kTcs> order{};
-  std::iota(order.begin(), order.end(), 0U);
-  unsigned given = 0;
-  std::array<unsigned, kTcs> rest{};
-  for (std::size_t tc = 0; tc < kTcs; ++tc) {
-    if (port.queues[tc].schedule != Schedule::Wrr) continue;
-    const unsigned part = port.queues[tc].weight * kAll;
-    out[tc] = static_cast<std::uint8_t>(part / sum);
-    rest[tc] = part % sum;
-    given += out[tc];
-  }
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t tc) { return rest[tc]; });
-  for (std::size_t i = 0; given < kAll; ++i, ++given) ++out[order[i]];
-  return out;
+  std::array<unsigned, kTcs> weights{};
+  for (std::size_t tc = 0; tc < kTcs; ++tc)
+    if (port.queues[tc].schedule == Schedule::Wrr) weights[tc] = port.queues[tc].weight;
+  return percent_shares(weights);
 }
 
 }  // namespace
 
-std::vector<App> default_apps() {
-  constexpr std::uint8_t kUdp = 3;
-  constexpr std::uint16_t kRoce = 4791;
-  return {{.priority = 3, .selector = kUdp, .protocol = kRoce}};
+std::vector<App> apps_of(const std::vector<Application>& applications) {
+  std::vector<App> out;
+  out.reserve(applications.size());
+  for (const Application& a : applications)
+    out.push_back({.priority = static_cast<std::uint8_t>(a.priority),
+                   .selector = selector_of(a.field),
+                   .protocol = static_cast<std::uint16_t>(a.protocol)});
+  return out;
 }
 
 Params local_params(const PortConfig& port, std::vector<App> apps) {

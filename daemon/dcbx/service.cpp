@@ -42,7 +42,8 @@ void DcbxService::apply() {
     if (const auto known = before.find(name); known != before.end()) port = std::move(known->second);
     const Operational operational = port.machine.operational();
     const Alarms alarms = port.machine.alarms();
-    port.machine.configure(config->dcbx, local_params(*config, default_apps()), attached.link.address);
+    port.machine.configure(config->dcbx, local_params(*config, apps_of(ports_.running().applications)),
+                           attached.link.address);
     settle(name, operational, alarms);
     before.erase(name);
   }

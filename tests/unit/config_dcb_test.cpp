@@ -65,7 +65,7 @@ dcb::PortInput input_of(const Config& config) {
 
 TEST(DcbPlan, WeightsBecomePercentages) {
   Config config = good(kPort);
-  EXPECT_EQ(dcb::shares_of(config.ports[0]), (net::PerPriority<std::uint8_t>{16, 16, 17, 17, 17, 17, 0, 0}));
+  EXPECT_EQ(dcb::shares_of(config.ports[0]), (net::PerPriority<std::uint8_t>{17, 17, 17, 17, 16, 16, 0, 0}));
   for (QueueConfig& queue : config.ports[0].queues) {
     queue.schedule = Schedule::Wrr;
     queue.group = 1;
