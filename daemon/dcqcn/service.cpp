@@ -126,7 +126,7 @@ void DcqcnService::follow_qps() {
 
 // A QP that sent nothing for so long is back at line rate.
 void DcqcnService::drop_idle_flows() {
-  const auto now = static_cast<std::uint64_t>(monotonic_now());
+  const std::uint64_t now = monotonic_now();
   const auto idle = static_cast<std::uint64_t>(std::chrono::nanoseconds(kIdle).count());
   for (const ll_rp_key& key : maps().rp_flows.keys()) {
     const auto flow = maps().rp_flows.get(key);
@@ -142,7 +142,7 @@ std::string DcqcnService::no_rp() const {
 
 std::vector<Flow> DcqcnService::flows() const {
   std::vector<Flow> all;
-  const auto now = static_cast<std::uint64_t>(monotonic_now());
+  const std::uint64_t now = monotonic_now();
   const ll_dcqcn_params params = make_params(ports_.running().dcqcn);
   for (const ll_rp_key& key : maps().rp_flows.keys()) {
     auto flow = maps().rp_flows.get(key);

@@ -351,7 +351,7 @@ bool read_dcb(nlmsghdr* message, DcbState& state) {
   if (!parse(message, attrs)) return false;
   if (attrs[DCB_ATTR_IEEE] && !read_ieee(attrs[DCB_ATTR_IEEE], state)) return false;
   if (attrs[DCB_ATTR_CEE] && !read_cee(attrs[DCB_ATTR_CEE], state)) return false;
-  if (const auto mode = value_of<std::uint8_t>(attrs[DCB_ATTR_DCBX])) state.mode = *mode;
+  if (const auto mode = value_of<std::uint8_t>(attrs[DCB_ATTR_DCBX])) state.mode = mode;
   if (state.cee) read_cee_single(attrs, *state.cee);
   return true;
 }

@@ -34,7 +34,7 @@ DcbCee settable(DcbCee cee) {
   return cee;
 }
 template <class Other>
-const Other& settable(const Other& other) {
+Other settable(Other other) {
   return other;
 }
 

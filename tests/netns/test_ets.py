@@ -81,11 +81,12 @@ def stamped(netns, dev):
     return in_namespace(netns, make)
 
 
-def read_times(sock, count, limit_s=30.0):
-    """Number in the payload's last four bytes -> ns, of frames of TC 6; and the times of all others."""
+def read_times(sock, count, beside=0, limit_s=30.0):
+    """Number in the payload's last four bytes -> ns, of `count` frames of TC 6; and the times of all others, of which
+    there must be `beside`."""
     strict, others = {}, []
     sock.settimeout(limit_s)
-    while len(strict) < count:
+    while len(strict) < count or len(others) < beside:
         data, ancillary, _, _ = sock.recvmsg(2048, 256)
         seconds, ns = next(struct.unpack("qq", d[:16]) for level, kind, d in ancillary if kind == SO_TIMESTAMPNS)
         if data[15] >> 2 == 48:
@@ -95,15 +96,16 @@ def read_times(sock, count, limit_s=30.0):
     return strict, others
 
 
-def delays(star, sender, numbers, wait_for):
-    """Time that each strict packet spends in the switch, ns, and the times of the others at the receiver."""
+def delays(star, sender, numbers, beside=0):
+    """Time that each strict packet spends in the switch, ns, and the times of the others at the receiver. Between two
+    strict packets there are `beside` others: strict ones without a pause would leave them nothing."""
     before, after = stamped(star.switch, "h1"), stamped(star.ns["h2"], "eth0")
     base = bytes(frame(star, "h1", "h2", dscp=48, size=200))
     seen = {}
     try:
         for number in numbers:  # each on its own: they must not wait for one another
             sender.send(base[:-4] + struct.pack("!I", number))
-            strict, others = read_times(after, 1)
+            strict, others = read_times(after, 1, beside)
             seen.update(strict)
             seen.setdefault("others", []).extend(others)
         entered, _ = read_times(before, len(numbers))
@@ -114,13 +116,13 @@ def delays(star, sender, numbers, wait_for):
     return sorted(seen[n] - entered[n] for n in numbers), others
 
 
-def test_strict_packets_do_not_wait_for_the_others(star, wire, wait_for):
+def test_strict_packets_do_not_wait_for_the_others(star, wire):
     s = star(2)
     daemon = s.daemon(port={"rate": "5mbit"}, queues={**shares_config({1: 50, 2: 50}), "6": {"schedule": "strict"}})
     sender = wire(s.ns["h1"], "eth0")
-    idle, _ = delays(s, sender, range(100), wait_for)
+    idle, _ = delays(s, sender, range(100))
     fill(s, sender, {1: 2000, 2: 2000})
-    busy, others = delays(s, sender, range(100, 200), wait_for)
+    busy, others = delays(s, sender, range(100, 200), beside=2)
     assert int(queues(daemon, "h2")[1]["backlog_bytes"]) > 0, "the others waited all the time"
     packet_ns = statistics.median(b - a for a, b in zip(others, others[1:]))
     added = busy[98] - statistics.median(idle)
