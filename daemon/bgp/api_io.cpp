@@ -16,7 +16,7 @@ using grpc::StatusCode;
 
 constexpr std::uint32_t kDefaultLimit = 10'000;
 
-Status bad(std::string text) { return {StatusCode::INVALID_ARGUMENT, std::move(text)}; }
+Status bad(const std::string& text) { return {StatusCode::INVALID_ARGUMENT, text}; }
 
 std::expected<IpAddress, Status> address_of(const std::string& text) {
   if (const auto address = parse_ip(text)) return *address;

@@ -38,8 +38,8 @@ Bytes two_bytes(std::size_t value) {
   return out.take();
 }
 
-std::size_t shortest(std::uint8_t type) {
-  switch (static_cast<MessageType>(type)) {
+std::size_t shortest(MessageType type) {
+  switch (type) {
     case MessageType::Open:
       return kHeader + 10;
     case MessageType::Update:
@@ -53,9 +53,11 @@ std::size_t shortest(std::uint8_t type) {
   return kHeader;
 }
 
-bool is_type(std::uint8_t type) {
-  return type >= static_cast<std::uint8_t>(MessageType::Open) &&
-         type <= static_cast<std::uint8_t>(MessageType::RouteRefresh);
+std::optional<MessageType> type_of(std::uint8_t number) {
+  for (const MessageType type : {MessageType::Open, MessageType::Update, MessageType::Notification,
+                                 MessageType::Keepalive, MessageType::RouteRefresh})
+    if (number == static_cast<std::uint8_t>(type)) return type;
+  return std::nullopt;
 }
 
 // RFC 4724 section 3: flags and time, then AFI, SAFI and flags of each family.
@@ -277,16 +279,15 @@ std::expected<std::optional<Message>, Notification> Framer::next() {
     return refuse(ErrorCode::Header, error::kNotSynchronised);
   WireReader in(all.subspan(kMarker));
   const std::size_t length = in.u16();
-  const std::uint8_t type = in.u8();
-  if (!is_type(type)) return refuse(ErrorCode::Header, error::kBadType, all.subspan(kMarker + 2, 1));
-  const bool small = type == static_cast<std::uint8_t>(MessageType::Open) ||
-                     type == static_cast<std::uint8_t>(MessageType::Keepalive);
-  const bool keepalive = type == static_cast<std::uint8_t>(MessageType::Keepalive);
-  if (length < shortest(type) || length > (small ? kMaxMessage : max_) || (keepalive && length != kHeader))
+  const auto type = type_of(in.u8());
+  if (!type) return refuse(ErrorCode::Header, error::kBadType, all.subspan(kMarker + 2, 1));
+  const bool keepalive = *type == MessageType::Keepalive;
+  const bool small = *type == MessageType::Open || keepalive;
+  if (length < shortest(*type) || length > (small ? kMaxMessage : max_) || (keepalive && length != kHeader))
     return refuse(ErrorCode::Header, error::kBadLength, two_bytes(length));
   if (all.size() < length) return std::nullopt;
   at_ += length;
-  return Message{static_cast<MessageType>(type), all.subspan(kHeader, length - kHeader)};
+  return Message{*type, all.subspan(kHeader, length - kHeader)};
 }
 
 std::expected<Open, Notification> decode_open(ByteView body) {
