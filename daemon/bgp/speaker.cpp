@@ -454,6 +454,7 @@ const Neighbor* Speaker::find(const IpAddress& address) const {
 
 std::vector<const Neighbor*> Speaker::neighbors() const {
   std::vector<const Neighbor*> out;
+  out.reserve(by_address_.size());
   for (const auto& [address, id] : by_address_) out.push_back(peers_.at(id).neighbor.get());
   return out;
 }
