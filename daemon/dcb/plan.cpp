@@ -9,7 +9,6 @@
 namespace lossless::dcb {
 namespace {
 
-using net::DcbApp;
 using net::DcbApps;
 using net::DcbState;
 using net::kPriorities;
