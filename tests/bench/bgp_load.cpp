@@ -141,6 +141,7 @@ class Load {
     while (!done()) {
       if (Clock::now() > end) fail(std::string("no ") + what + " within the limit");
       std::vector<pollfd> fds;
+      fds.reserve(clients_.size());
       for (const Client& c : clients_)
         fds.push_back({c.fd, static_cast<short>(POLLIN | (c.sent < c.out.size() ? POLLOUT : 0)), 0});
       poll(fds.data(), fds.size(), 100);

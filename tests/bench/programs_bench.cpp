@@ -316,6 +316,7 @@ void measure_flows(const Effort& effort, std::uint32_t flows, double target) {
   packet[14 + 20 + 8 + 8] = 0;  // as most packets, it asks for no ACK
   const Fd statistics(bpf_enable_stats(BPF_STATS_RUN_TIME));
   std::vector<std::uint32_t> qps;
+  qps.reserve(flows);
   for (std::uint32_t i = 0; i < flows; ++i) qps.push_back(2 + i * 7 % 16'000'000);
   const auto set = [&](bool on) {
     ll_roce_config config{};

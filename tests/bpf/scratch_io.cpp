@@ -71,11 +71,17 @@ std::optional<RunResult> run_program(int program, std::span<const std::uint8_t> 
   SkBuff out{};
   RunResult result;
   result.packet.resize(packet.size() + 64);
-  LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = packet.data(), .data_out = result.packet.data(),
-              .data_size_in = static_cast<__u32>(packet.size()),
-              .data_size_out = static_cast<__u32>(result.packet.size()), .ctx_in = &in, .ctx_out = &out,
-              .ctx_size_in = sizeof in, .ctx_size_out = sizeof out,
-              .repeat = static_cast<int>(context.repeat));
+  bpf_test_run_opts opts{};
+  opts.sz = sizeof opts;
+  opts.data_in = packet.data();
+  opts.data_out = result.packet.data();
+  opts.data_size_in = static_cast<__u32>(packet.size());
+  opts.data_size_out = static_cast<__u32>(result.packet.size());
+  opts.ctx_in = &in;
+  opts.ctx_out = &out;
+  opts.ctx_size_in = sizeof in;
+  opts.ctx_size_out = sizeof out;
+  opts.repeat = static_cast<int>(context.repeat);
   if (bpf_prog_test_run_opts(program, &opts)) return std::nullopt;
   result.verdict = static_cast<int>(opts.retval);
   result.packet.resize(opts.data_size_out);

@@ -72,7 +72,7 @@ TEST(BgpUpdate, PlainIpv4) {
 TEST(BgpUpdate, AllAttributesBothWays) {
   PathAttributes a{.origin = Origin::Egp,
                    .as_path = AsPath{{AsSegment::Sequence, {65001, 4200000000}}, {AsSegment::Set, {1, 2}}},
-                   .next_hop = *parse_ip("10.0.0.9"),
+                   .next_hop = parse_ip("10.0.0.9"),
                    .med = 7,
                    .local_pref = 200,
                    .atomic_aggregate = true,

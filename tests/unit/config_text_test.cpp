@@ -325,6 +325,7 @@ std::vector<Application> some_applications() {
     entries[{field, *rc::gen::inRange<unsigned>(1, 65536)}] = *rc::gen::inRange<unsigned>(0, 8);
   }
   std::vector<Application> out;
+  out.reserve(entries.size());
   for (const auto& [key, priority] : entries) out.push_back({key.first, key.second, priority});
   return out;
 }
