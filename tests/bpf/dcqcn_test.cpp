@@ -226,7 +226,15 @@ TEST_F(DcqcnPrograms, ACnpCutsTheRateOfItsQp) {
   EXPECT_EQ(stats().rp_cnp_handled, 1U);
   EXPECT_EQ(stats().rp_cnp_ignored, 0U);
 
-  // Packets to it get their time, those to others none.
+  // Packets to it get their time, those to others none. At a rate so low that they have to wait on any
+  // machine, and that does not grow.
+  ll_host row = *maps().hosts.get(0);
+  row.params.rate_interval_ns = 3600ULL * 1'000'000'000;
+  row.params.byte_counter = 0;
+  ASSERT_TRUE(maps().hosts.set(0, row));
+  ll_rp_flow slow = *f;
+  slow.rp.rate_bps = slow.rp.target_bps = 1'000'000;
+  ASSERT_TRUE(maps().rp_flows.set(maps().rp_flows.keys().front(), slow));
   const Bytes data = Data{.ecn = LL_ECN_ECT0, .qpn = kPeerQp, .payload = 1000}.bytes();
   Bytes to_nine = data;
   to_nine[14 + 19] = 9;

@@ -146,9 +146,9 @@ def test_marks_slow_soft_roce_down_and_it_recovers(rxe, sandbox, wait_for):
     rxe.write_bw(3000)
     free = rate_mbps()
     rxe.mark_everything(True)
-    unmoved = rate_mbps()
+    # What marks costs time, too, and the machine may be busy for a moment; but nothing reacts to marks.
+    unmoved = wait_for(lambda: (r := rate_mbps()) > free * 0.4 and r, SETTLE_S, "the same rate without host mode")
     print(f"free {free:.1f} Mbit/s, marked without host mode {unmoved:.1f} Mbit/s")
-    assert unmoved > free * 0.4, "without host mode nothing reacts"  # what marks costs time, too
     assert port_of(host, "h1")["np_ecn_marked_roce_packets"] == "0"
     rxe.stop()
 
