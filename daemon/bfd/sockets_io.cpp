@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "daemon/core/socket_address.h"
+
 namespace lossless::bfd {
 namespace {
 
@@ -19,44 +21,6 @@ constexpr int kReceiveBuffer = 4 << 20;
 constexpr std::size_t kBatch = 64;
 constexpr std::size_t kLongest = 256;  // a packet's own length has 8 bits
 constexpr std::size_t kControl = 128;
-
-struct SocketAddress {
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
-};
-
-SocketAddress socket_address(const IpAddress& address, std::uint16_t port, unsigned scope) {
-  SocketAddress out;
-  if (address.v6) {
-    sockaddr_in6 in{};
-    in.sin6_family = AF_INET6;
-    in.sin6_port = htons(port);
-    in.sin6_scope_id = scope;
-    std::memcpy(&in.sin6_addr, address.bytes.data(), sizeof in.sin6_addr);
-    std::memcpy(&out.storage, &in, sizeof in);
-    out.size = sizeof in;
-  } else {
-    sockaddr_in in{};
-    in.sin_family = AF_INET;
-    in.sin_port = htons(port);
-    std::memcpy(&in.sin_addr, address.bytes.data(), sizeof in.sin_addr);
-    std::memcpy(&out.storage, &in, sizeof in);
-    out.size = sizeof in;
-  }
-  return out;
-}
-
-IpAddress address_of(const sockaddr_storage& from) {
-  if (from.ss_family == AF_INET6) {
-    sockaddr_in6 in{};
-    std::memcpy(&in, &from, sizeof in);
-    return IpAddress::v6_of({in.sin6_addr.s6_addr, 16});
-  }
-  sockaddr_in in{};
-  std::memcpy(&in, &from, sizeof in);
-  return IpAddress::v4_of({reinterpret_cast<const std::uint8_t*>(&in.sin_addr), 4});
-}
 
 bool set(int fd, int level, int option, int value) {
   return setsockopt(fd, level, option, &value, sizeof value) == 0;
@@ -115,7 +79,7 @@ bool bind_source_port(int fd, const IpAddress& local, unsigned scope) {
   (void)!getrandom(&random, sizeof random, 0);
   for (unsigned i = 0; i < kPorts; ++i) {
     const auto port = static_cast<std::uint16_t>(kFirstSourcePort + (random + i) % kPorts);
-    const SocketAddress address = socket_address(local, port, scope);
+    const SocketAddress address = to_socket_address(local, port, scope);
     if (bind(fd, address.get(), address.size) == 0) return true;
     if (errno != EADDRINUSE) return false;
   }
@@ -133,7 +97,7 @@ Result<Receiver> Receiver::open(bool v6, bool multihop) {
                              set(fd.get(), IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1) &&
                              set(fd.get(), IPPROTO_IPV6, IPV6_RECVPKTINFO, 1)
                        : set(fd.get(), IPPROTO_IP, IP_RECVTTL, 1) && set(fd.get(), IPPROTO_IP, IP_PKTINFO, 1);
-  const SocketAddress any = socket_address({.v6 = v6}, port, 0);
+  const SocketAddress any = to_socket_address({.v6 = v6}, port, 0);
   if (!told || bind(fd.get(), any.get(), any.size) != 0)
     return fail_errno("cannot listen on UDP port " + std::to_string(port) + " for BFD (" +
                           (v6 ? "IPv6" : "IPv4") + "; does another BFD daemon run?)",
@@ -148,7 +112,7 @@ void Receiver::drain(unsigned limit, const std::function<void(const Datagram&)>&
     const int count = recvmmsg(fd_.get(), batch.headers.data(), kBatch, MSG_DONTWAIT, nullptr);
     if (count <= 0) return;
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-      Datagram datagram{.from = address_of(batch.from[i]), .to = {.v6 = v6_}, .multihop = multihop_};
+      Datagram datagram{.from = to_ip(batch.from[i]), .to = {.v6 = v6_}, .multihop = multihop_};
       read_control(batch.headers[i].msg_hdr, datagram);
       datagram.payload = ByteView(batch.data[i]).first(batch.headers[i].msg_len);
       take(datagram);
@@ -181,7 +145,7 @@ bool Sender::open(const Peer& peer) {
 bool Sender::send(const Peer& peer, const Bytes& packet) {
   error_ = 0;
   const std::uint16_t port = peer.key.multihop ? kMultiHopPort : kSingleHopPort;
-  const SocketAddress to = socket_address(peer.key.peer, port, peer.ifindex);
+  const SocketAddress to = to_socket_address(peer.key.peer, port, peer.ifindex);
   if ((fd_ || open(peer)) && sendto(fd_.get(), packet.data(), packet.size(), 0, to.get(), to.size) >= 0)
     return true;
   error_ = errno;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/bfd/thread_io.h"
 
-#include <pthread.h>
 #include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -11,11 +10,11 @@
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <mutex>
 #include <utility>
 
 #include "daemon/core/clock.h"
+#include "daemon/core/real_time_thread_io.h"
 
 namespace lossless::bfd {
 namespace {
@@ -58,16 +57,9 @@ BfdThread::BfdThread(std::uint64_t seed)
 Result<std::unique_ptr<BfdThread>> BfdThread::start() {
   std::unique_ptr<BfdThread> self(new BfdThread(new_seed()));
   if (auto opened = self->open(); !opened) return std::unexpected(opened.error());
-  // Signals are for the event loop.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  self->thread_ = std::thread([thread = self.get()] { thread->run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_setname_np(self->thread_.native_handle(), "lossless-bfd");
-  const sched_param priority{.sched_priority = kPriority};
-  const int error = pthread_setschedparam(self->thread_.native_handle(), SCHED_FIFO, &priority);
+  auto [running, error] =
+      start_real_time_thread("lossless-bfd", kPriority, [thread = self.get()] { thread->run(); });
+  self->thread_ = std::move(running);
   self->real_time_ = error == 0;
   if (error)
     spdlog::warn("BFD thread without real-time priority: {}; short detection times fail falsely under load",

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "daemon/core/socket_address.h"
+
 namespace lossless::bgp {
 namespace {
 
@@ -62,16 +64,7 @@ bool set_lowest_ttl(int fd, bool v6, unsigned hops) {
 // An empty password takes a key away.
 bool set_md5(int fd, const AddressPrefix& prefix, const std::string& password) {
   tcp_md5sig key{};
-  const IpAddress& address = prefix.address;
-  if (address.v6) {
-    auto& to = reinterpret_cast<sockaddr_in6&>(key.tcpm_addr);
-    to.sin6_family = AF_INET6;
-    std::memcpy(&to.sin6_addr, address.bytes.data(), 16);
-  } else {
-    auto& to = reinterpret_cast<sockaddr_in&>(key.tcpm_addr);
-    to.sin_family = AF_INET;
-    std::memcpy(&to.sin_addr, address.bytes.data(), 4);
-  }
+  key.tcpm_addr = to_socket_address(prefix.address).storage;
   key.tcpm_flags = TCP_MD5SIG_FLAG_PREFIX;
   key.tcpm_prefixlen = static_cast<std::uint8_t>(prefix.length);
   key.tcpm_keylen = static_cast<std::uint16_t>(password.size());

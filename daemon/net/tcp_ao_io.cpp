@@ -7,8 +7,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <vector>
 
+#include "daemon/core/socket_address.h"
 #include "loader/fd.h"
 
 namespace lossless::net {
@@ -47,20 +47,6 @@ struct alignas(8) Info {
   std::uint64_t good, bad, no_key, unsigned_, dropped_icmp;
 };
 static_assert(sizeof(Info) == 48);
-
-sockaddr_storage socket_address(const IpAddress& ip) {
-  sockaddr_storage out{};
-  if (ip.v6) {
-    auto& v6 = reinterpret_cast<sockaddr_in6&>(out);
-    v6.sin6_family = AF_INET6;
-    std::memcpy(&v6.sin6_addr, ip.bytes.data(), ip.size());
-  } else {
-    auto& v4 = reinterpret_cast<sockaddr_in&>(out);
-    v4.sin_family = AF_INET;
-    std::memcpy(&v4.sin_addr, ip.bytes.data(), ip.size());
-  }
-  return out;
-}
 
 const char* kernel_name(KeyAlgorithm algorithm) {
   switch (algorithm) {
@@ -112,7 +98,7 @@ Result<TcpAoState> tcp_ao_state(int fd) {
 
 Status TcpAoKeys::add(int fd, const TcpKey& key) const {
   AddKey option{};
-  option.address = socket_address(peer_);
+  option.address = to_socket_address(peer_).storage;
   std::strncpy(option.algorithm, kernel_name(key.algorithm), sizeof option.algorithm - 1);
   option.prefix_length = static_cast<std::uint8_t>(prefix_length_);
   option.send_id = key.send_id;
@@ -125,7 +111,7 @@ Status TcpAoKeys::add(int fd, const TcpKey& key) const {
 
 Status TcpAoKeys::remove(int fd, const TcpKey& key, bool listening) const {
   DeleteKey option{};
-  option.address = socket_address(peer_);
+  option.address = to_socket_address(peer_).storage;
   option.asynchronous = listening;
   option.prefix_length = static_cast<std::uint8_t>(prefix_length_);
   option.send_id = key.send_id;

@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <bpf/libbpf.h>
 #include <linux/if_packet.h>
-#include <pthread.h>
 #include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -13,13 +12,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <ctime>
+#include <utility>
 
 #include "bpf/stages/latency.h"
 #include "bpf/stages/mmu.h"
 #include "bpf/stages/pfc.h"
 #include "daemon/core/clock.h"
+#include "daemon/core/real_time_thread_io.h"
 #include "daemon/pfc/gates_io.h"
 
 namespace lossless::pfc {
@@ -47,16 +47,9 @@ Result<std::unique_ptr<PauseThread>> PauseThread::start(int pfc_events, const Sh
   if (!gates) return std::unexpected(gates.error());
   std::unique_ptr<PauseThread> self(new PauseThread(mmu, pools, pause, std::move(*gates)));
   if (auto opened = self->open(pfc_events); !opened) return std::unexpected(opened.error());
-  // Signals are for the event loop.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  self->thread_ = std::thread([thread = self.get()] { thread->run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_setname_np(self->thread_.native_handle(), "lossless-pfc");
-  const sched_param priority{.sched_priority = kPriority};
-  const int error = pthread_setschedparam(self->thread_.native_handle(), SCHED_FIFO, &priority);
+  auto [running, error] =
+      start_real_time_thread("lossless-pfc", kPriority, [thread = self.get()] { thread->run(); });
+  self->thread_ = std::move(running);
   self->real_time_ = error == 0;
   if (error)
     spdlog::warn("PFC thread without real-time priority: {}; reactions take milliseconds under load",
