@@ -6,17 +6,32 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "bfd.grpc.pb.h"
-#include "bgp.grpc.pb.h"
 #include "cli/context.h"
 #include "cli/table.h"
-#include "dcb.grpc.pb.h"
-#include "dcqcn.grpc.pb.h"
-#include "ecn_overlay.grpc.pb.h"
-#include "inof.grpc.pb.h"
-#include "inof_host.grpc.pb.h"
-#include "lldp.grpc.pb.h"
-#include "roce.grpc.pb.h"
+
+// Each source includes the service that it shows; all of them in each would be most of what is compiled.
+namespace lossless::v1 {
+class GetDcqcnReply;
+class GetEcmpReply;
+class GetInofHostReply;
+class GetInofStatisticsReply;
+class GetInofStatusReply;
+class GetInofWhitelistReply;
+class ListApplicationsReply;
+class ListBfdPeersReply;
+class ListBgpNeighborsReply;
+class ListBgpRoutesReply;
+class ListDcbReply;
+class ListEcnOverlayReply;
+class ListEtsReply;
+class ListFlowsReply;
+class ListInofHostsReply;
+class ListInofZonesReply;
+class ListIpccReply;
+class ListLldpLocalReply;
+class ListLldpNeighborsReply;
+class ListLldpStatisticsReply;
+}  // namespace lossless::v1
 
 namespace lossless::cli {
 

@@ -53,6 +53,8 @@ std::string format_uptime(std::uint64_t ms) {
   return s < 86400 ? clock : fmt::format("{}d {}", s / 86400, clock);
 }
 
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+
 std::string json_string(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {

@@ -24,6 +24,9 @@ std::string format_probability(double p);
 // 93784000 -> "1d 02:03:04"; below a day "02:03:04".
 std::string format_uptime(std::uint64_t ms);
 
+// "-" for nothing.
+std::string or_dash(const std::string& text);
+
 // A JSON string literal with its quotes (RFC 8259 section 7); bytes that are no UTF-8 become '?'.
 std::string json_string(std::string_view text);
 

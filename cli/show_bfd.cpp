@@ -2,6 +2,7 @@
 // `losslessctl show bfd`.
 #include <fmt/format.h>
 
+#include "bfd.grpc.pb.h"
 #include "cli/commands.h"
 #include "cli/format.h"
 
@@ -12,8 +13,6 @@ namespace {
 std::string milliseconds(std::uint64_t us) {
   return us == 0 ? "-" : fmt::format("{:g}ms", static_cast<double>(us) / 1000);
 }
-
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
 std::string via(const v1::BfdPeer& peer) {
   if (peer.multihop()) return "multihop";

@@ -2,6 +2,7 @@
 // `losslessctl show bgp summary|neighbors|inof|ipv4`, `clear bgp`, `bgp neighbor`.
 #include <fmt/format.h>
 
+#include "bgp.grpc.pb.h"
 #include "cli/commands.h"
 #include "cli/format.h"
 #include "cli/suggest.h"
@@ -20,7 +21,7 @@ Cell state_cell(const v1::BgpNeighbor& n) {
   return text_cell(n.state(), Tone::Warn);
 }
 
-Cell or_dash(const std::string& text, Tone tone = Tone::Plain) {
+Cell dash_cell(const std::string& text, Tone tone = Tone::Plain) {
   return text.empty() ? text_cell("-", Tone::Dim) : text_cell(text, tone);
 }
 
@@ -42,14 +43,14 @@ std::string neighbor_text(const v1::BgpNeighbor& n, const Style& style) {
   list.add("neighbour", text_cell(n.address()));
   if (!n.description().empty()) list.add("description", text_cell(n.description()));
   list.add("AS", number_cell(n.asn()));
-  list.add("router ID", or_dash(n.router_id()));
+  list.add("router ID", dash_cell(n.router_id()));
   list.add("state", state_cell(n));
   list.add("since", value_cell(format_uptime(n.state_ms())));
   list.add("reflector client", text_cell(n.client() ? "yes" : "no"));
   list.add("connects", text_cell(n.dynamic() ? "to us, of a range" : n.passive() ? "to us" : "both ways"));
-  list.add("hold time", n.hold_s() > 0 ? value_cell(fmt::format("{}s", n.hold_s())) : or_dash(""));
-  list.add("families", or_dash(joined(n.families())));
-  list.add("capabilities", or_dash(joined(n.capabilities())));
+  list.add("hold time", n.hold_s() > 0 ? value_cell(fmt::format("{}s", n.hold_s())) : dash_cell(""));
+  list.add("families", dash_cell(joined(n.families())));
+  list.add("capabilities", dash_cell(joined(n.capabilities())));
   list.add("  unknown", number_cell(n.unknown_capabilities()));
   list.add("MD5", text_cell(n.md5() ? "yes" : "no"));
   list.add("TTL security",
@@ -61,8 +62,8 @@ std::string neighbor_text(const v1::BgpNeighbor& n, const Style& style) {
   list.add("looped routes", count_cell(n.looped_routes()));
   list.add("stale routes", count_cell(n.stale_routes(), Tone::Warn));
   list.add("most routes", number_cell(n.max_prefixes()));
-  list.add("last error", or_dash(n.last_error(), Tone::Warn));
-  list.add("last try to connect", or_dash(n.connect_error(), Tone::Warn));
+  list.add("last error", dash_cell(n.last_error(), Tone::Warn));
+  list.add("last try to connect", dash_cell(n.connect_error(), Tone::Warn));
   Table routes({{"FAMILY", "", true}, {"RECEIVED", "routes"}, {"USED", "routes"}, {"SENT", "routes"}});
   for (const auto& r : n.routes())
     routes.add({text_cell(r.family()), count_cell(r.received()), count_cell(r.used()), count_cell(r.sent())});
@@ -101,7 +102,7 @@ std::string bgp_summary_text(const v1::ListBgpNeighborsReply& reply, const Style
     table.add({text_cell(n.address()), number_cell(n.asn()), state_cell(n),
                value_cell(format_uptime(n.state_ms())), text_cell(n.client() ? "yes" : "no"),
                count_cell(received(n)), count_cell(n.received().updates()), count_cell(n.sent().updates()),
-               count_cell(n.dropped(), Tone::Warn), or_dash(n.description())});
+               count_cell(n.dropped(), Tone::Warn), dash_cell(n.description())});
   return out + table.text(style);
 }
 

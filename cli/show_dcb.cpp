@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/format.h"
+#include "dcb.grpc.pb.h"
 
 namespace lossless::cli {
 namespace {
@@ -14,8 +15,6 @@ Tone tone_of(const std::string& state) {
   if (state == "changed" || state == "firmware") return Tone::Warn;
   return Tone::Dim;
 }
-
-Cell or_dash(const std::string& text) { return text_cell(text.empty() ? "-" : text); }
 
 std::string head_line(const v1::DcbPort& port) {
   std::string out = fmt::format("{}: {}", port.port(), port.state());
@@ -56,8 +55,8 @@ std::string dcb_text(const v1::ListDcbReply& reply, const Style& style) {
                  {"WHY", ""}});
     for (const auto& part : port.parts())
       table.add({text_cell(part.name()), text_cell(part.where()),
-                 text_cell(part.state(), tone_of(part.state())), or_dash(part.wanted()),
-                 or_dash(part.actual()), or_dash(part.why())});
+                 text_cell(part.state(), tone_of(part.state())), text_cell(or_dash(part.wanted())),
+                 text_cell(or_dash(part.actual())), text_cell(or_dash(part.why()))});
     out += table.text(style);
   }
   return out.empty() ? "no ports\n" : out;
@@ -109,9 +108,9 @@ std::string applications_text(const v1::ListApplicationsReply& reply, const Styl
   for (const auto& port : reply.ports())
     ports.add({text_cell(port.port()), text_cell(port.trust()),
                port.used() ? text_cell("used", Tone::Good) : text_cell("not used", Tone::Dim),
-               or_dash(fmt::format("{}", fmt::join(port.tc(), ","))),
+               text_cell(or_dash(fmt::format("{}", fmt::join(port.tc(), ",")))),
                text_cell(port.in_hardware() ? "yes" : "no"),
-               or_dash(fmt::format("{}", fmt::join(port.driver_trust(), ",")))});
+               text_cell(or_dash(fmt::format("{}", fmt::join(port.driver_trust(), ","))))});
   return ports.empty() ? out : out + '\n' + ports.text(style);
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/format.h"
+#include "dcqcn.grpc.pb.h"
 
 namespace lossless::cli {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/format.h"
+#include "ecn_overlay.grpc.pb.h"
 
 namespace lossless::cli {
 namespace {

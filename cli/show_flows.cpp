@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/format.h"
+#include "roce.grpc.pb.h"
 
 namespace lossless::cli {
 namespace {

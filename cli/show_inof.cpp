@@ -7,6 +7,7 @@
 #include "cli/suggest.h"
 #include "daemon/core/address.h"
 #include "daemon/core/config_source.h"
+#include "inof.grpc.pb.h"
 
 namespace lossless::cli {
 namespace {
@@ -22,8 +23,6 @@ Cell state_cell(const std::string& state) {
 Cell switch_cell(bool on) { return on ? text_cell("on", Tone::Good) : text_cell("off"); }
 
 std::string seconds(std::uint64_t ms) { return fmt::format("{:.1f}s", static_cast<double>(ms) / 1000); }
-
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
 void add_hosts(Table& table, const google::protobuf::RepeatedPtrField<v1::InofHostEntry>& hosts) {
   for (const auto& h : hosts) {

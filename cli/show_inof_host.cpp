@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/format.h"
+#include "inof_host.grpc.pb.h"
 
 namespace lossless::cli {
 namespace {
@@ -22,8 +23,6 @@ Cell state_cell(const std::string& state) {
 Cell hook_cell(const std::string& hook) {
   return text_cell(hook, hook == "failed" ? Tone::Bad : hook == "waiting" ? Tone::Warn : Tone::Plain);
 }
-
-Cell or_dash(const std::string& text) { return text_cell(text.empty() ? "-" : text); }
 
 std::string addresses_part(const Reply& reply, const Style& style) {
   if (reply.addresses().empty()) return "no address on a managed port\n";
@@ -59,10 +58,11 @@ std::string members_part(const Reply& reply, const Style& style) {
                {"LAST RESULT", "hook"}});
   for (const auto& m : reply.members()) {
     table.add({text_cell(m.address()), text_cell(m.notified()), text_cell(m.port()), state_cell(m.state()),
-               text_cell(m.reason()), value_cell(ago(m.changed_ms_ago())), or_dash(m.role()),
-               or_dash(m.protocol()), m.service_port() == 0 ? value_cell("-") : number_cell(m.service_port()),
-               or_dash(m.id()), hook_cell(m.hook()), number_cell(m.hook_attempts()),
-               or_dash(m.hook_result())});
+               text_cell(m.reason()), value_cell(ago(m.changed_ms_ago())), text_cell(or_dash(m.role())),
+               text_cell(or_dash(m.protocol())),
+               m.service_port() == 0 ? value_cell("-") : number_cell(m.service_port()),
+               text_cell(or_dash(m.id())), hook_cell(m.hook()), number_cell(m.hook_attempts()),
+               text_cell(or_dash(m.hook_result()))});
   }
   return table.text(style);
 }

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/format.h"
 #include "daemon/core/units.h"
+#include "roce.grpc.pb.h"
 
 namespace lossless::cli {
 

@@ -6,11 +6,10 @@
 
 #include "cli/commands.h"
 #include "cli/format.h"
+#include "lldp.grpc.pb.h"
 
 namespace lossless::cli {
 namespace {
-
-Cell or_dash(const std::string& text) { return text_cell(text.empty() ? "-" : text); }
 
 std::string seconds(std::uint64_t ms) { return fmt::format("{}s", (ms + 500) / 1000); }
 
@@ -64,8 +63,8 @@ std::string lldp_neighbors_text(const v1::ListLldpNeighborsReply& reply, const S
   for (const auto& n : reply.neighbors()) {
     const auto& p = n.packet();
     table.add({text_cell(n.port()), text_cell(p.chassis_id()), text_cell(p.port_id()),
-               or_dash(p.system_name()), or_dash(management_of(p)),
-               or_dash(list_of(p.capabilities().enabled())),
+               text_cell(or_dash(p.system_name())), text_cell(or_dash(management_of(p))),
+               text_cell(or_dash(list_of(p.capabilities().enabled()))),
                number_cell(static_cast<std::uint64_t>(p.org_size())), value_cell(seconds(n.expires_ms())),
                value_cell(seconds(n.age_ms())), value_cell(seconds(n.changed_ms_ago())),
                value_cell(seconds(n.seen_ms_ago())), count_cell(n.frames())});
@@ -93,8 +92,9 @@ std::string lldp_local_text(const v1::ListLldpLocalReply& reply, const Style& st
     const auto& p = port.packet();
     table.add({text_cell(port.port()), text_cell(port.mode(), port.mode() == "off" ? Tone::Dim : Tone::Plain),
                port.up() ? text_cell("up") : text_cell("down", Tone::Warn), text_cell(p.chassis_id()),
-               text_cell(p.port_id()), or_dash(p.system_name()), or_dash(p.system_description()),
-               or_dash(management_of(p)), or_dash(list_of(p.capabilities().enabled())),
+               text_cell(p.port_id()), text_cell(or_dash(p.system_name())),
+               text_cell(or_dash(p.system_description())), text_cell(or_dash(management_of(p))),
+               text_cell(or_dash(list_of(p.capabilities().enabled()))),
                number_cell(static_cast<std::uint64_t>(p.org_size()))});
   }
   return out + '\n' + table.text(style);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/commands.h"
+#include "dcb.grpc.pb.h"
 
 namespace lossless::cli {
 namespace {

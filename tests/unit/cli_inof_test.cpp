@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/commands.h"
+#include "inof.grpc.pb.h"
 
 namespace lossless::cli {
 namespace {

@@ -2,8 +2,11 @@
 // Tables of `show lldp`, `show bfd`, `show dcbx` and `show inof-host`.
 #include <gtest/gtest.h>
 
+#include "bfd.grpc.pb.h"
 #include "cli/commands.h"
 #include "cli/show_dcbx.h"
+#include "inof_host.grpc.pb.h"
+#include "lldp.grpc.pb.h"
 
 namespace lossless::cli {
 namespace {
