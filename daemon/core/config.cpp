@@ -2,6 +2,8 @@
 // The values a file that says nothing has.
 #include "daemon/core/config.h"
 
+#include "bpf/stages/roce.h"
+
 namespace lossless {
 
 std::string ConfigError::text() const {
@@ -21,7 +23,7 @@ PriorityMaps default_maps() {
 }
 
 std::vector<Application> default_applications() {
-  return {{.field = AppField::Udp, .protocol = 4791, .priority = 3}};
+  return {{.field = AppField::Udp, .protocol = LL_ROCE_PORT, .priority = 3}};
 }
 
 QueueConfig default_queue(unsigned tc) {

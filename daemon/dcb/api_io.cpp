@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 
+#include "bpf/stages/roce.h"
 #include "daemon/api/on_loop.h"
 #include "daemon/core/config_source.h"
 
@@ -19,7 +20,6 @@ using std::chrono::steady_clock;
 constexpr std::uint32_t kMaxFlows = 4096;
 constexpr std::uint32_t kDefaultFlows = 64;
 constexpr std::uint32_t kFirstDynamicPort = 49152;  // RFC 6335; RoCEv2's senders choose from these
-constexpr std::uint32_t kRocePort = 4791;
 constexpr std::uint32_t kUdp = 17;
 
 std::string use_name(DcbUse use) {
@@ -288,7 +288,7 @@ class DcbApi final : public v1::Dcb::CallbackService {
     };
     const std::uint32_t flows = request.flows() ? request.flows() : kDefaultFlows;
     const std::uint32_t first = request.first_source_port() ? request.first_source_port() : kFirstDynamicPort;
-    const std::uint32_t to = request.destination_port() ? request.destination_port() : kRocePort;
+    const std::uint32_t to = request.destination_port() ? request.destination_port() : LL_ROCE_PORT;
     if (flows > kMaxFlows) return refuse(std::to_string(flows) + " flows; allowed: 1 to 4096");
     if (to > UINT16_MAX || first > UINT16_MAX || first + flows - 1 > UINT16_MAX ||
         request.protocol() > UINT8_MAX)

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bpf/stages/roce.h"
 #include "daemon/core/config.h"
 #include "daemon/net/netlink_io.h"
 
@@ -46,7 +47,7 @@ struct FlowQuery {
   std::string source;       // empty: the kernel's choice
   std::uint8_t protocol = 17;
   std::uint16_t source_port = 0;
-  std::uint16_t destination_port = 4791;
+  std::uint16_t destination_port = LL_ROCE_PORT;
 };
 struct NextHop {
   std::string gateway;  // empty: the destination is on the link
