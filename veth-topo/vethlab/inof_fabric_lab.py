@@ -116,9 +116,6 @@ class FabricLab(InofLab):
     def _host(self, host, switch=None):
         return self.crowd.hosts[host]
 
-    def _row(self, what, reason):
-        return self.events.setdefault((what, reason), {"count": 0, "expected": 0, "notified": 0, "ms": []})
-
     def joins(self):
         """One after the other: each is told of to those that are there, at its own switch and at the other."""
         for number, host in enumerate(self.plan.names()):
@@ -141,36 +138,6 @@ class FabricLab(InofLab):
         """What is told at the host's own switch and what crosses the fabric are two rows."""
         told = near | far
         self._expect(what, reason, online, start, subject, told, names=lambda h: what if h in near else f"{what}-remote")
-
-    def _expect(self, what, reason, online, start_ns, subject, told_hosts, limit_s=_LIMIT_S, names=None):
-        names = names or (lambda host: what)
-        waiting = set(told_hosts)
-
-        def right(t):
-            m = t.message
-            return t.host in told_hosts and (m.subject, m.online, m.reason) == (subject, online, reason)
-
-        def all_told():
-            waiting.difference_update(t.host for t in self.crowd.told if right(t))
-            return not waiting
-
-        self.crowd.pump(limit_s, all_told)
-        self.crowd.pump(0.25)
-        for name in {names(h) for h in told_hosts}:
-            self._row(name, reason)["count"] += 1
-        for host in told_hosts:
-            self._row(names(host), reason)["expected"] += 1
-        seen = set()
-        for t in self.crowd.take():
-            if t.repeated:
-                continue
-            if right(t) and t.host not in seen:
-                seen.add(t.host)
-                row = self._row(names(t.host), reason)
-                row["notified"] += 1
-                row["ms"].append((t.time_ns - start_ns) / 1e6)
-            else:
-                self.wrong["joins" if t.message.online else "leaves"] += 1
 
     def failures(self, progress):
         """Each disk's link goes down and comes back."""
@@ -197,7 +164,7 @@ class FabricLab(InofLab):
         self._row(what, 0)["count"] += 1
         for t in self.crowd.take():
             if not t.repeated:
-                self.wrong["joins" if t.message.online else "leaves"] += 1
+                self._count_wrong(t)
 
     def kill_reflector(self):
         daemon = self.daemons["b"]
@@ -251,13 +218,10 @@ class FabricLab(InofLab):
         self.crowd.pump(1.0)
         for t in self.crowd.take():
             if not t.repeated and not right(t) and not (t.host.startswith("disk") and t.message.subject in addresses):
-                self.wrong["joins" if t.message.online else "leaves"] += 1
+                self._count_wrong(t)
 
     def outcome(self):
-        out = super().outcome()
-        for e in out["events"]:
-            e["acked"] = e["acked"] or 0
-        return {**out, "lab": "inof-fabric", "switches": len(SWITCHES)}
+        return {**super().outcome(), "lab": "inof-fabric", "switches": len(SWITCHES)}
 
 
 def run_variant(path, variant, given, tools, keep=False, progress=lambda text: None):

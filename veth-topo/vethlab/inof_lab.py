@@ -104,8 +104,13 @@ class InofLab:
     def _host(self, host, switch):
         return self.crowd.hosts[f"{host}@{switch}"]
 
-    def _expect(self, what, reason, online, start_ns, subject, told_hosts):
-        """Waits until all of `told_hosts` know of `subject`; notes times and whatever was told besides."""
+    def _row(self, what, reason):
+        return self.events.setdefault((what, reason), {"count": 0, "expected": 0, "notified": 0, "ms": []})
+
+    def _expect(self, what, reason, online, start_ns, subject, told_hosts, names=None):
+        """Waits until all of `told_hosts` know of `subject`; notes times and whatever was told besides. The row that
+        a host counts in is `what`, or what `names` says of it."""
+        name_of = names or (lambda host: what)
         waiting = set(told_hosts)
 
         def right(t):
@@ -118,19 +123,24 @@ class InofLab:
 
         self.crowd.pump(_LIMIT_S, all_told)
         self.crowd.pump(_SETTLE_S)
-        row = self.events.setdefault((what, reason), {"count": 0, "expected": 0, "notified": 0, "ms": []})
-        row["count"] += 1
-        row["expected"] += len(told_hosts)
-        first = {}
+        for name in {name_of(h) for h in told_hosts} if names else {what}:
+            self._row(name, reason)["count"] += 1
+        for host in told_hosts:
+            self._row(name_of(host), reason)["expected"] += 1
+        seen = set()
         for t in self.crowd.take():
             if t.repeated:
                 continue
-            if right(t) and t.host not in first:
-                first[t.host] = (t.time_ns - start_ns) / 1e6
+            if right(t) and t.host not in seen:
+                seen.add(t.host)
+                row = self._row(name_of(t.host), reason)
+                row["notified"] += 1
+                row["ms"].append((t.time_ns - start_ns) / 1e6)
             else:
-                self.wrong["joins" if t.message.online else "leaves"] += 1
-        row["notified"] += len(first)
-        row["ms"] += first.values()
+                self._count_wrong(t)
+
+    def _count_wrong(self, told):
+        self.wrong["joins" if told.message.online else "leaves"] += 1
 
     def first_joins(self):
         """Hosts join one after the other: each is told of to those of its zones that are there already."""
@@ -155,7 +165,7 @@ class InofLab:
         own = [t for t in self.crowd.told if t.host == me.name and t.message.online and not t.repeated
                and t.message.subject in known]
         self.crowd.told = [t for t in self.crowd.told if t not in own]
-        row = self.events.setdefault(("full-state", 0), {"count": 0, "expected": 0, "notified": 0, "ms": []})
+        row = self._row("full-state", 0)
         row["count"] += 1
         row["expected"] += len(known)
         row["notified"] += len({t.message.subject for t in own})
