@@ -13,6 +13,7 @@ namespace {
 using std::chrono::seconds;
 using test::ip;
 using test::Node;
+using test::reflect;
 using test::Sim;
 
 // One test for each numbered step: of two paths, the first is better by it and worse by all that follow.
@@ -103,10 +104,7 @@ struct Cluster {
   Node& c3 = sim.add("10.0.0.3");
   Node& n = sim.add("10.0.0.4");
   Cluster() {
-    for (Node* c : {&c1, &c2, &c3}) {
-      r.neighbor(*c).client = true;
-      c->neighbor(r);
-    }
+    reflect({&r}, {&c1, &c2, &c3});
     r.neighbor(n);
     n.neighbor(r);
     for (Node* x : {&r, &c1, &c2, &c3, &n}) x->start();
@@ -206,12 +204,7 @@ TEST(BgpReflection, ClustersDoNotLoop) {
   Node& a = sim.add("10.0.0.1");
   Node& d = sim.add("10.0.0.2");
   // Two reflectors, clients of each other too, and clients of both.
-  for (Node* x : {&a, &d}) {
-    for (Node* y : {&b, &c}) {
-      y->neighbor(*x).client = true;
-      x->neighbor(*y);
-    }
-  }
+  reflect({&b, &c}, {&a, &d});
   b.neighbor(c).client = true;
   c.neighbor(b).client = true;
   a.announce("x");
@@ -269,8 +262,7 @@ TEST(BgpReflection, WhoComesLaterGetsAll) {
   for (int i = 0; i < 5000; ++i) k.c1.announce("route " + std::to_string(i));
   k.flush();
   Node& late = k.sim.add("10.0.0.5");
-  k.r.neighbor(late).client = true;
-  late.neighbor(k.r);
+  reflect({&k.r}, {&late});
   k.r.start();
   late.start();
   k.sim.settle();

@@ -13,6 +13,7 @@ namespace {
 using std::chrono::seconds;
 using test::ip;
 using test::Node;
+using test::reflect;
 using test::Sim;
 
 struct Pair {
@@ -307,12 +308,7 @@ TEST(BgpRestart, TheLivingCountMoreThanTheGone) {
   Node& d = sim.add("10.0.0.4");
   Node& b = sim.add("10.0.0.2");
   Node& c = sim.add("10.0.0.3");
-  for (Node* reflector : {&b, &c}) {
-    for (Node* client : {&a, &d}) {
-      reflector->neighbor(*client).client = true;
-      client->neighbor(*reflector);
-    }
-  }
+  reflect({&b, &c}, {&a, &d});
   a.announce("x");
   for (Node* n : {&a, &b, &c, &d}) n->start();
   sim.settle();
@@ -334,12 +330,7 @@ TEST(BgpRestart, WhoIsLostIsNotKeptByACopy) {
   Node& d = sim.add("10.0.0.4");
   Node& b = sim.add("10.0.0.2");
   Node& c = sim.add("10.0.0.3");
-  for (Node* reflector : {&b, &c}) {
-    for (Node* client : {&a, &d}) {
-      reflector->neighbor(*client).client = true;
-      client->neighbor(*reflector);
-    }
-  }
+  reflect({&b, &c}, {&a, &d});
   b.neighbor(c);
   c.neighbor(b);
   a.announce("x");

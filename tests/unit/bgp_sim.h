@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -140,6 +141,16 @@ class Sim {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::deque<std::function<void()>> queue_;
 };
+
+// Each of the clients is one of each reflector.
+inline void reflect(std::initializer_list<Node*> reflectors, std::initializer_list<Node*> clients) {
+  for (Node* reflector : reflectors) {
+    for (Node* client : clients) {
+      reflector->neighbor(*client).client = true;
+      client->neighbor(*reflector);
+    }
+  }
+}
 
 inline void Node::start() { speaker.configure(config, sim_.now); }
 

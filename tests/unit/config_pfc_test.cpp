@@ -1,24 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pfc table of a queue.
-#include <gtest/gtest.h>
-
-#include "daemon/core/config.h"
+#include "tests/unit/config_one_port.h"
 
 namespace lossless {
 namespace {
-
-const std::string kPort = "[[port]]\nname = \"eth0\"\n";
-
-Config parsed(const std::string& text) {
-  const auto config = parse_config(text + kPort, "x.toml");
-  EXPECT_TRUE(config) << config.error().front().text();
-  return config.value_or(Config{});
-}
-
-std::string first_error(const std::string& text) {
-  const auto config = parse_config(text + kPort, "x.toml");
-  return config ? "no error" : config.error().front().text();
-}
 
 TEST(ConfigPfc, ATableTrueAndFalse) {
   EXPECT_FALSE(parsed("[queue.3]\nlossless = true\n").ports[0].queues[3].pfc);
