@@ -2,7 +2,6 @@
 #include "daemon/core/shares.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -23,7 +22,9 @@ std::array<std::uint8_t, kTcs> percent_shares(const std::array<unsigned, kTcs>& 
     given += out[tc];
     rests.emplace_back(scaled % total, tc);
   }
-  std::ranges::stable_sort(rests, std::greater{}, &std::pair<unsigned, std::size_t>::first);
+  std::ranges::sort(rests, [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
   for (std::size_t i = 0; given < kAll; i = (i + 1) % rests.size(), ++given) ++out[rests[i].second];
   for (; given > kAll; --given) --*std::ranges::max_element(out);
   return out;

@@ -100,6 +100,7 @@ struct Wrong {
 
 TEST(ConfigBfd, WhatIsRefused) {
   const std::string peer = "[[bfd_peer]]\naddress = ";
+  const std::string known = peer + "\"10.0.0.1\"\n";
   for (const Wrong& wrong : std::initializer_list<Wrong>{
            {"[bfd]\ntransmit_ms = 2\n",
             "bfd.transmit_ms: 2 is too small; allowed: an integer from 3 to 60000"},
@@ -129,7 +130,7 @@ TEST(ConfigBfd, WhatIsRefused) {
             "allowed: with multihop = true"},
            {peer + "\"10.0.0.1\"\nprofile = \"a\"\n",
             "bfd_peer[1].profile: \"a\" is no profile; allowed: names of [[bfd_profile]] tables"},
-           {peer + "\"10.0.0.1\"\n" + peer + "\"10.0.0.1\"\n",
+           {known + known,
             "bfd_peer[2].address: \"10.0.0.1\" is a second peer of that address; allowed: each once, or with "
             "another interface or local address"},
        }) {
