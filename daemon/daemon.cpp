@@ -6,11 +6,13 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <thread>
@@ -28,6 +30,8 @@
 #include "daemon/inof/switch_api_io.h"
 #include "daemon/lldp/api_io.h"
 #include "daemon/pfc/service.h"
+#include "daemon/restart/fd_store_io.h"
+#include "daemon/restart/hand_over_io.h"
 #include "daemon/roce/api_io.h"
 #include "loader/probe_io.h"
 #include "loader/run_dir_io.h"
@@ -45,7 +49,7 @@ class Daemon {
   Daemon(std::string instance, std::string config_file)
       : instance_(std::move(instance)), config_file_(std::move(config_file)) {}
 
-  Status start(const Config& config);
+  Status start(const Config& config, restart::NamedFds inherited);
   // After a start that failed: what was not there before goes again.
   void undo_start();
   void run();
@@ -65,11 +69,17 @@ class Daemon {
   void watch_for_deadlocks();
   void age_flows();
   void stop();
+  // Restart, docs/restart.md
+  void restore(restart::NamedFds inherited);
+  Status listen_for_successor();
+  void keep_state();
+  bool hand_over();
 
   steady_clock::time_point started_ = steady_clock::now();
   std::string instance_;
   std::string config_file_;
   asio::io_context loop_{1};
+  std::unique_ptr<restart::HandOverServer> successor_;  // the last thing of us that goes
   std::unique_ptr<InstanceLock> lock_;
   std::unique_ptr<net::Netlink> netlink_;
   std::unique_ptr<net::Netlink> events_;
@@ -124,7 +134,7 @@ Status Daemon::open_events() {
   return {};
 }
 
-Status Daemon::start(const Config& config) {
+Status Daemon::start(const Config& config, restart::NamedFds inherited) {
   auto lock = InstanceLock::take(instance_);
   if (!lock) return std::unexpected(lock.error());
   lock_ = std::make_unique<InstanceLock>(std::move(*lock));
@@ -176,14 +186,57 @@ Status Daemon::start(const Config& config) {
        roce::make_api(loop_, *roce_, *ports_), bgp::make_api(loop_, *bgp_)});
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
-  inof_switch_->start(config.inof);
+  inof_switch_->start(config.inof, inherited);
   if (auto ok = roce_->configure(config.roce); !ok) return ok;
   if (auto ok = ports_->configure(config); !ok) return ok;
   if (auto ok = pfc_->open_unknown_gates(); !ok) return ok;
   if (auto ok = ports_->finish_start(); !ok) return ok;
+  bfd_->restore(inherited);
   tell_protocols();
+  restore(std::move(inherited));
   bgp_->apply(config);
+  return listen_for_successor();
+}
+
+void Daemon::restore(restart::NamedFds inherited) {
+  bgp_->restore(inherited);  // remote hosts and zones first
+  const bool hosts_known = inof_switch_->restore();
+  bgp_->finish_restore(hosts_known);
+}
+
+Status Daemon::listen_for_successor() {
+  auto server = restart::HandOverServer::listen(loop_, instance_, [this] {
+    spdlog::info("another process takes over: ending, the datapath stays");
+    stop();
+  });
+  if (!server) return std::unexpected(server.error());
+  successor_ = std::move(*server);
   return {};
+}
+
+// For whoever comes after a kill.
+void Daemon::keep_state() {
+  bfd_->finish_restore();
+  bgp_->keep();
+  inof_switch_->keep();
+}
+
+// To the process that asked, or to the service manager for the one that comes. False: to nobody.
+bool Daemon::hand_over() {
+  successor_->close();
+  const bool asked = successor_->is_asked();
+  if (given_back_ || (!asked && !restart::FdStore::is_there())) return false;
+  std::vector<restart::Lent> out = bfd_->hand_over();  // while it waits, BGP has to answer nobody
+  std::ranges::copy(bgp_->hand_over(), std::back_inserter(out));
+  std::ranges::copy(inof_switch_->hand_over(), std::back_inserter(out));
+  restart::FdStore::settle();
+  if (!asked) return true;
+  if (auto given = successor_->give(out); !given) {
+    spdlog::error("{}; graceful restart takes the place of a hand-over", given.error());
+    return false;
+  }
+  spdlog::info("handed over: {} descriptors", out.size());
+  return true;
 }
 
 void Daemon::undo_start() {
@@ -206,8 +259,10 @@ void Daemon::run() {
   spdlog::info("losslessd {} ready in {} ms: instance {}, {} ports, {}", LL_VERSION, took.count(), instance_,
                ports_->ports().size(), context_->adopted ? "datapath adopted" : "datapath loaded");
   sd_notify(0, "READY=1");
+  keep_state();
   loop_.run();
   if (stopper_.joinable()) stopper_.join();
+  (void)hand_over();
   bgp_->stop(given_back_);
   bfd_->stop();
   if (!given_back_) pfc_->stop(monotonic_now());
@@ -339,9 +394,9 @@ void Daemon::stop() {
 
 }  // namespace
 
-Status run_daemon(Config config, const std::string& config_file) {
+Status run_daemon(Config config, const std::string& config_file, restart::NamedFds inherited) {
   Daemon daemon(config.instance, config_file);
-  if (auto started = daemon.start(config); !started) {
+  if (auto started = daemon.start(config, std::move(inherited)); !started) {
     daemon.undo_start();
     return started;
   }

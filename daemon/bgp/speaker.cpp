@@ -46,14 +46,16 @@ void Speaker::configure(const SpeakerConfig& config, Time now) {
   flush(now);
 }
 
-void Speaker::add(const NeighborSettings& settings, Time now) {
+Speaker::Peer& Speaker::make(const NeighborSettings& settings) {
   const PeerId id = next_peer_++;
   Peer& peer = peers_[id];
   peer.neighbor = std::make_unique<Neighbor>(id, settings, static_cast<NeighborHost&>(*this));
   peer.source = {.external = settings.external(), .client = settings.client, .address = settings.address};
   by_address_[settings.address] = id;
-  peer.neighbor->start(now);
+  return peer;
 }
+
+void Speaker::add(const NeighborSettings& settings, Time now) { make(settings).neighbor->start(now); }
 
 void Speaker::add_dynamic(const NeighborSettings& settings, Time now) {
   now_ = now;
@@ -170,12 +172,11 @@ std::optional<Time> Speaker::due() const {
 
 // ---- sessions
 
-void Speaker::established(Neighbor& neighbor) {
-  const PeerId id = neighbor.id();
+void Speaker::enter_group(PeerId id) {
   Peer& peer = peers_.at(id);
+  const Neighbor& neighbor = *peer.neighbor;
   const Open& open = *neighbor.peer_open();
   const Agreed& agreed = neighbor.agreed();
-  peer.source.router = open.router_id;
   GroupKey key{.external = neighbor.settings().external(),
                .client = neighbor.settings().client,
                .four_octet_as = agreed.four_octet_as,
@@ -187,6 +188,15 @@ void Speaker::established(Neighbor& neighbor) {
   auto group = std::ranges::find(groups_, key, &Group::key);
   if (group == groups_.end()) group = groups_.insert(groups_.end(), Group{key, {}});
   group->members.push_back(id);
+}
+
+void Speaker::established(Neighbor& neighbor) {
+  const PeerId id = neighbor.id();
+  Peer& peer = peers_.at(id);
+  const Open& open = *neighbor.peer_open();
+  const Agreed& agreed = neighbor.agreed();
+  peer.source.router = open.router_id;
+  enter_group(id);
   // RFC 4724 section 4.2: kept routes go at once if the neighbour does not say that it kept them too.
   for (const FamilyFacts& f : kFamilyTable) {
     if (peer.stale.has(f.family)) {

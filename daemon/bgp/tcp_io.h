@@ -28,6 +28,10 @@ class TcpEvents {
   virtual bool tcp_accepted(ConnId conn, const IpAddress& remote, const IpAddress& local) = 0;
   virtual void tcp_connected(ConnId conn, const IpAddress& local) = 0;
   virtual void tcp_disconnected(ConnId conn, const std::string& why) = 0;
+  // Something is about to be taken from a connection, or given to it.
+  virtual void tcp_begins() = 0;
+  // It was, and nothing else is called for it; whether it changed what waits.
+  virtual void tcp_ends(bool changed) = 0;
   virtual void tcp_received(ConnId conn, ByteView bytes) = 0;
   // Less than kFillBelow waits again.
   virtual void tcp_drained(ConnId conn) = 0;
@@ -39,6 +43,9 @@ struct TcpKey {
   std::string password;
   bool operator==(const TcpKey&) const = default;
 };
+
+// The kernel's number of a socket, which goes with it from process to process; 0: it has none.
+std::uint64_t socket_number(int fd);
 
 class Tcp final : public Transport {
  public:
@@ -53,6 +60,17 @@ class Tcp final : public Transport {
   std::optional<std::string> set_keys(const std::vector<TcpKey>& keys);
   // Sends what waits, as far as it is taken.
   void push();
+  // A connection as another process can go on with it (docs/restart.md). It stays ours until the process
+  // ends.
+  struct Lent {
+    int fd = -1;               // -1: there is no such connection
+    std::uint64_t socket = 0;  // the kernel's number of it
+    Bytes unsent = {};
+  };
+  Lent lend(ConnId conn) const;
+  // Goes on with one of another process. `fd` is ours from then on.
+  void adopt(ConnId conn, int fd, bool v6, Bytes unsent);
+  std::size_t unsent() const;  // bytes, of all connections
   // Ends all at once.
   void close_all();
 

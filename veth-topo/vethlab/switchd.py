@@ -65,11 +65,11 @@ class SwitchDaemon:
         groups = {group["name"]: group["ports"] for group in document.get("port_group", [])}
         self.configure(document.get("queue", {}), ports, groups, document.get("hook_flow", []), tables)
 
-    def start(self, die_with_parent=True):
-        """Starts the daemon; does not wait for it."""
+    def start(self, die_with_parent=True, more=(), launcher=()):
+        """Starts the daemon; does not wait for it. `more`: further options; `launcher`: a command that runs it."""
         if self.process is None:
             self._rundir.add_instance(self.instance)
-        command = [self._tools.path("losslessd"), "--config", self.config]
+        command = [*launcher, self._tools.path("losslessd"), "--config", self.config, *more]
         self.process = self._rundir.spawn(command, self.log.name, self.netns, die_with_parent)
 
     def wait_ready(self, limit_s=20.0):
