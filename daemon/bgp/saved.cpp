@@ -64,20 +64,23 @@ Agreed read_agreed(Reader& in) {
   return a;
 }
 
-// As it came, but for what was not understood.
+// As it came, but for what was not understood. Families apart, since an OPEN that names none means one.
 void write(Writer& out, const Open& open) {
   const Bytes message = encode_open(open);
   out.bytes(ByteView(message).subspan(kHeader)).u32(open.unknown_capabilities);
+  write(out, open.families);
 }
 
 Open read_open(Reader& in) {
   auto open = decode_open(in.view());
   const unsigned unknown = in.u32();
+  const Families families = read_families(in);
   if (!open) {
     in.fail();
     return {};
   }
   open->unknown_capabilities = unknown;
+  open->families = families;
   return std::move(*open);
 }
 

@@ -102,6 +102,7 @@ class BgpService final : private TcpEvents {
   restart::Keeper keeper_;
   std::string config_text_;               // that is in force
   std::uint64_t stamp_ = 0;               // of what was kept last
+  std::uint64_t sessions_ = 0;     // which ones the store has, as one number
   std::uint64_t own_changes_ = 0;         // of our routes, and by operators
   std::map<ConnId, std::string> stored_;  // sockets in the fd store
   bool handed_over_ = false;

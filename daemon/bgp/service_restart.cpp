@@ -49,8 +49,10 @@ void BgpService::restore(restart::NamedFds& fds) {
     if (named.name.starts_with(restart::kBgpSocket))
       restored.sockets[socket_number(named.fd.get())] = std::move(named);
   }
-  if (!state) return;
-  auto found = read(state.get());
+  if (!state && restored.sockets.empty()) return;
+  // What was read once must not be found again by a later process.
+  restart::FdStore::drop(restart::state_name(restart::Kind::Bgp));
+  auto found = state ? read(state.get()) : fail("there is none");
   if (!found) {
     spdlog::warn("BGP: the state of the process before is not used: {}; graceful restart goes on with it",
                  found.error());
@@ -131,13 +133,17 @@ Bytes BgpService::image() const {
 }
 
 void BgpService::keep() {
+  if (!restart::FdStore::is_there()) return;
   keeper_.start([this] { return image(); });
   store_sockets();
 }
 
 // The store has those of established sessions.
 void BgpService::store_sockets() {
-  if (!restart::FdStore::is_there()) return;
+  std::uint64_t sessions = 0;
+  for (const Neighbor* n : speaker_.neighbors())
+    sessions = sessions * 31 + (n->established() ? n->connection() : 0);
+  if (std::exchange(sessions_, sessions) == sessions) return;
   std::map<ConnId, std::string> wanted;
   for (const Neighbor* n : speaker_.neighbors()) {
     if (!n->established()) continue;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/inof/switch_service.h"
+#include "daemon/restart/fd_store_io.h"
 
 namespace lossless::inof {
 namespace {
@@ -33,6 +34,7 @@ void SwitchService::read_inherited(const InofConfig& config, restart::NamedFds& 
   for (restart::NamedFd& named : inherited) {
     if (named.name != restart::state_name(restart::Kind::Inof)) continue;
     const Fd fd = std::move(named.fd);
+    restart::FdStore::drop(named.name);  // what was read once must not be found again by a later process
     auto found = read(fd.get());
     if (!found) {
       spdlog::warn("iNOF: the state of the process before is not used: {}; hosts must be heard again",

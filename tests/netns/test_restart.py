@@ -73,7 +73,7 @@ def ages(f, name="b"):
     return {n["address"]: int(n["state_ms"]) for n in f.ctl(name, "show", "bgp", "summary")["neighbors"]}
 
 
-def settle(f, count=2):
+def settle(f):
     """All hosts have been told of one another."""
     f.crowd.pump(10, lambda: len({(t.host, t.message.subject) for t in f.crowd.told}) >= 6)
     f.crowd.pump(10, lambda: all(int(f.ctl(n, "show", "inof", "status")["under_way"]) == 0 for n in "abc"))
@@ -189,6 +189,18 @@ def test_another_configuration_for_one_neighbour(line, wait_for):
     assert int(f.neighbor("a", "b")["dropped"]) == 0
 
 
+def test_a_neighbour_of_a_range(fabric, wait_for):  # noqa: F811
+    f = fabric(["a", "b"], inof=False)
+    f.start("a", bgp_neighbor=[{"address": "10.99.0.0/24"}])
+    f.start("b", bgp_neighbor=[{"address": f.ip("a")}])
+    wait_for(lambda: f.up("b", "a"), what="the session")
+    take_over(f.daemons["a"], wait_for)
+    n = f.ctl("a", "show", "bgp", "summary")["neighbors"]
+    assert [(x["address"], x["state"], x["dynamic"]) for x in n] == [(f.ip("b"), "Established", True)]
+    take_over(f.daemons["b"], wait_for)
+    assert int(f.neighbor("a", "b")["established"]) == int(f.neighbor("b", "a")["established"]) == 1
+
+
 def test_take_over_without_a_daemon_is_a_start(fabric, wait_for):
     f = fabric(["a"], inof=False)
     f.start("a")
@@ -236,7 +248,7 @@ def test_a_damaged_state_is_refused(line, wait_for, sandbox):
     f.store.damage("state-bgp")
     f.daemons["b"].start(launcher=f.store.launcher)
     f.daemons["b"].wait_ready()
-    assert "state of the process before is not used: its checksum is wrong" in f.daemons["b"].log.read_text()
+    assert "state of the process before is not used: " in f.daemons["b"].log.read_text()
     for end in "ac":
         wait_for(lambda e=end: f.up("b", e), what=f"b to {end}")
     assert [t for t in settle_none(f) if not t.message.online] == []
@@ -264,13 +276,13 @@ def test_bfd_does_not_notice(line, wait_for):
 
 @pytest.mark.parametrize("kind", ["bird", "frr"])
 def test_others_see_no_reset(lab, wait_for, kind):  # noqa: F811
-    x = lab(hold_s=9)
+    x = lab(hold_s=6)
     x.start({"address": OTHER, "password": "secret"})
-    peer = x.peer(kind, password="secret")
+    peer = x.peer(kind, password="secret", hold=6)
     x.wait_up()
     wait_for(lambda: PREFIX in x.routes(), what="its route", limit_s=20)
     take_over(x.daemon, wait_for)
     assert x.neighbor()["handed_over"] == 1 and int(x.neighbor()["established"]) == 1 and PREFIX in x.routes()
     began = time.monotonic()
-    wait_for(lambda: time.monotonic() - began > 10, limit_s=15, what="more than the hold time")
+    wait_for(lambda: time.monotonic() - began > 7, limit_s=15, what="more than the hold time")
     assert x.up() and peer.established() and int(x.neighbor()["dropped"]) == 0
