@@ -13,8 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "daemon/bgp/authentication.h"
 #include "daemon/bgp/speaker.h"
 #include "daemon/core/address_range.h"
+#include "daemon/core/wake_timer.h"
 
 namespace lossless::bgp {
 
@@ -23,14 +25,16 @@ class TcpEvents {
  public:
   virtual ~TcpEvents() = default;
   // Whom a connection of theirs is from, and a number for it; nullptr: close it.
-  virtual const NeighborSettings* tcp_wanted(const IpAddress& remote, ConnId& conn) = 0;
+  virtual const NeighborSettings* tcp_wanted(const PeerAddress& remote, ConnId& conn) = 0;
   // False: close it after all.
-  virtual bool tcp_accepted(ConnId conn, const IpAddress& remote, const IpAddress& local) = 0;
+  virtual bool tcp_accepted(ConnId conn, const PeerAddress& remote, const IpAddress& local) = 0;
   virtual void tcp_connected(ConnId conn, const IpAddress& local) = 0;
   virtual void tcp_disconnected(ConnId conn, const std::string& why) = 0;
   virtual void tcp_received(ConnId conn, ByteView bytes) = 0;
   // Less than kFillBelow waits again.
   virtual void tcp_drained(ConnId conn) = 0;
+  // Something is wrong with all of it from now on.
+  virtual void tcp_trouble(const std::string& what) = 0;
 };
 
 // A key for connections from these addresses (RFC 2385).
@@ -38,6 +42,13 @@ struct TcpKey {
   AddressRange from;
   std::string password;
   bool operator==(const TcpKey&) const = default;
+};
+
+// Connections from these addresses are signed with the keys of a chain (RFC 5925).
+struct AoPeer {
+  AddressRange from;
+  std::string chain;
+  bool operator==(const AoPeer&) const = default;
 };
 
 class Tcp final : public Transport {
@@ -51,6 +62,15 @@ class Tcp final : public Transport {
   bool listening() const { return !acceptors_.empty(); }
   void set_port(std::uint16_t port) { port_ = port; }
   std::optional<std::string> set_keys(const std::vector<TcpKey>& keys);
+  // Of TCP-AO. First, before set_keys(): peers that are not among these are signed so no longer. Then, after
+  // it: the chains by name, and whom they are for; connections that are there go on with them.
+  void keep_key_chains(const std::vector<AoPeer>& peers);
+  std::optional<std::string> set_key_chains(std::map<std::string, net::KeyChain> chains,
+                                            const std::vector<AoPeer>& peers);
+  // What the kernel says of signatures that did not match, and of a neighbour's; `conn`: its connection, if
+  // there is one.
+  Dropped dropped();
+  Authentication authentication(ConnId conn, const NeighborSettings& of, const Dropped& dropped);
   // Sends what waits, as far as it is taken.
   void push();
   // Ends all at once.
@@ -62,9 +82,19 @@ class Tcp final : public Transport {
   std::size_t queued(ConnId conn) const override;
 
  private:
+  struct Signature {
+    std::string chain;
+    net::TcpAoKeys keys;
+  };
+  struct ListenKeys {
+    AoPeer peer;
+    std::size_t acceptor = 0;
+    net::TcpAoKeys keys;
+  };
   struct Connection {
     explicit Connection(asio::io_context& loop) : socket(loop), linger(loop) {}
     asio::ip::tcp::socket socket;
+    std::unique_ptr<Signature> ao;  // of TCP-AO
     asio::steady_timer linger;
     std::deque<Chunk> out;
     std::size_t sent = 0;    // of the first chunk
@@ -86,12 +116,20 @@ class Tcp final : public Transport {
   void finish(const Ref& ref);
   void drain(const Ref& ref);
   void fail(ConnId conn, const std::string& why);
+  const net::KeyChain& chain(const std::string& name) const;
+  std::optional<std::string> renew_keys();
+  void wait_for_next_keys(std::int64_t now);
+  // Before it connects, or once it was accepted.
+  std::optional<std::string> sign(Connection& connection, const NeighborSettings& with, bool accepted);
 
   asio::io_context& loop_;
   TcpEvents& events_;
   std::uint16_t port_ = kPort;
   std::vector<asio::ip::tcp::acceptor> acceptors_;
   std::vector<TcpKey> keys_;
+  std::map<std::string, net::KeyChain> chains_;
+  std::vector<ListenKeys> listen_keys_;
+  WakeTimer keys_timer_;
   std::map<ConnId, Ref> conns_;
   std::vector<std::pair<ConnId, Ref>> dirty_;
   Bytes buffer_;
