@@ -183,11 +183,10 @@ STORAGE = {"name": "storage", "otherwise": "deny", "rule": [{"action": "permit",
 def test_filters_in_and_out_without_a_flap(fabric, wait_for):
     f = fabric(["a", "b"])
     f.connect("a", "b")
+    own = {"a": {"zone": [{"name": "gold", "hosts": ["10.0.0.1"]}, {"name": "red", "hosts": ["10.0.0.2"]}]}, "b": {}}
     for name in "ab":
-        f.start(name)
+        f.start(name, inof=own[name])
     wait_for(lambda: f.up("a", "b"), what="the session")
-    f.ctl("a", "zone", "add", "gold")
-    f.ctl("a", "zone", "add", "red")
 
     def zones():
         routes = f.ctl("b", "show", "bgp", "inof", "routes", "--kind", "zone", "--neighbor", f.ip("a"))["routes"]
@@ -195,7 +194,7 @@ def test_filters_in_and_out_without_a_flap(fabric, wait_for):
 
     def reload(name, keys):
         f.neighbors[name] = {"b" if name == "a" else "a": keys}
-        f.daemons[name].configure({}, [{"name": "up"}], tables=f.tables(name, bgp_filter=[STORAGE]))
+        f.daemons[name].configure({}, [{"name": "up"}], tables=f.tables(name, inof=own[name], bgp_filter=[STORAGE]))
         f.ctl(name, "reload")
     wait_for(lambda: zones() == ["gold", "red"], what="both zones")
     reload("b", {"import": "storage"})
@@ -241,7 +240,7 @@ def test_link_local_neighbors_with_bfd(sandbox, wait_for):
     def states():
         return {n["address"]: n["state"] for n in s.ctl("show", "bgp", "summary")["neighbors"]}
     wait_for(lambda: states() == {"fe80::2%l1": "Established", "fe80::2%l2": "Established"}, 20, "both sessions")
-    wait_for(lambda: [x["state"] for x in s.ctl("show", "bfd")["sessions"]] == ["up", "up"], 20, "both BFD sessions")
+    wait_for(lambda: [x["state"] for x in s.ctl("show", "bfd")["peers"]] == ["up", "up"], 20, "both BFD sessions")
     assert daemons["l1"].ctl("show", "bgp", "neighbors", "fe80::1%up")["neighbors"][0]["router_id"] == "10.0.0.9"
     sandbox.run(leaves["l1"], "ip", "addr", "del", "fe80::2/64", "dev", "up")
     wait_for(lambda: states()["fe80::2%l1"] != "Established", 5, "the fall of one by BFD")
