@@ -20,6 +20,7 @@ class GetInofWhitelistReply;
 class ListApplicationsReply;
 class ListBfdPeersReply;
 class ListBgpNeighborsReply;
+class ListBgpPolicyReply;
 class ListBgpRoutesReply;
 class ListDcbReply;
 class ListEcnOverlayReply;
@@ -98,6 +99,7 @@ std::string applications_text(const v1::ListApplicationsReply& reply, const Styl
 std::string ecmp_text(const v1::GetEcmpReply& reply, const Style& style);
 std::string bgp_summary_text(const v1::ListBgpNeighborsReply& reply, const Style& style);
 std::string bgp_neighbors_text(const v1::ListBgpNeighborsReply& reply, const Style& style);
+std::string bgp_policy_text(const v1::ListBgpPolicyReply& reply, const Style& style);
 std::string bgp_routes_text(const v1::ListBgpRoutesReply& reply, const Style& style);
 std::string lldp_neighbors_text(const v1::ListLldpNeighborsReply& reply, const Style& style);
 std::string lldp_local_text(const v1::ListLldpLocalReply& reply, const Style& style);

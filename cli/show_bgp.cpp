@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `losslessctl show bgp summary|neighbors|inof|ipv4`, `clear bgp`, `bgp neighbor`.
+// `losslessctl show bgp summary|neighbors|policy|inof|ipv4`, `clear bgp`, `bgp neighbor`.
 #include <fmt/format.h>
 
 #include "bgp.grpc.pb.h"
@@ -38,6 +38,30 @@ void add_messages(Table& table, const char* name, const v1::BgpMessages& m) {
              count_cell(m.keepalives()), count_cell(m.refreshes())});
 }
 
+std::string keys_text(const v1::BgpAuthentication& a) {
+  std::string out;
+  for (const v1::BgpKey& key : a.keys())
+    out += fmt::format("{}{}/{} {}{}", out.empty() ? "" : ", ", key.send_id(), key.receive_id(),
+                       key.algorithm(), key.sends() ? " (sends)" : "");
+  return out;
+}
+
+void add_authentication(Listing& list, const v1::BgpAuthentication& a) {
+  if (a.kind() == "tcp-ao") {
+    list.add("authentication", text_cell("TCP-AO, key chain " + a.key_chain()));
+    list.add("  keys in use", a.keys().empty() ? text_cell("none", Tone::Bad) : text_cell(keys_text(a)));
+    if (a.connected())
+      list.add("  this connection",
+               text_cell(fmt::format("signs with {}, asks for {}", a.current_id(), a.wanted_id())));
+    list.add("  keys change next", dash_cell(a.next_change()));
+    list.add("  good segments", count_cell(a.good_segments()));
+    list.add("  wrong signature", count_cell(a.bad_segments(), Tone::Warn));
+  } else {
+    list.add("authentication", text_cell(a.kind() == "md5" ? "TCP-MD5" : "none"));
+  }
+  if (!a.trouble().empty()) list.add("  does not match", text_cell(a.trouble(), Tone::Bad));
+}
+
 std::string neighbor_text(const v1::BgpNeighbor& n, const Style& style) {
   Listing list;
   list.add("neighbour", text_cell(n.address()));
@@ -52,7 +76,7 @@ std::string neighbor_text(const v1::BgpNeighbor& n, const Style& style) {
   list.add("families", dash_cell(joined(n.families())));
   list.add("capabilities", dash_cell(joined(n.capabilities())));
   list.add("  unknown", number_cell(n.unknown_capabilities()));
-  list.add("MD5", text_cell(n.md5() ? "yes" : "no"));
+  add_authentication(list, n.authentication());
   list.add("TTL security",
            n.ttl_security() > 0 ? value_cell(fmt::format("{} hops", n.ttl_security())) : text_cell("off"));
   list.add("established", count_cell(n.established()));
@@ -61,6 +85,9 @@ std::string neighbor_text(const v1::BgpNeighbor& n, const Style& style) {
   list.add("refused connections", count_cell(n.refused(), Tone::Warn));
   list.add("faults in UPDATEs", count_cell(n.update_faults(), Tone::Warn));
   list.add("looped routes", count_cell(n.looped_routes()));
+  list.add("filter in", dash_cell(n.import_filter()));
+  if (!n.import_filter().empty()) list.add("  denied routes", count_cell(n.filtered_routes()));
+  list.add("filter out", dash_cell(n.export_filter()));
   list.add("stale routes", count_cell(n.stale_routes(), Tone::Warn));
   list.add("most routes", number_cell(n.max_prefixes()));
   list.add("last error", dash_cell(n.last_error(), Tone::Warn));
@@ -133,7 +160,40 @@ std::string bgp_routes_text(const v1::ListBgpRoutesReply& reply, const Style& st
   return out;
 }
 
+std::string bgp_policy_text(const v1::ListBgpPolicyReply& reply, const Style& style) {
+  if (reply.filters().empty()) return "no filters\n";
+  std::string out;
+  for (const auto& filter : reply.filters()) {
+    out += fmt::format("{}{}: in from {}, out to {}\n", out.empty() ? "" : "\n", filter.name(),
+                       filter.import().empty() ? "none" : joined(filter.import()),
+                       filter.export_().empty() ? "none" : joined(filter.export_()));
+    Table table({{"RULE", ""}, {"ACTION", ""}, {"MATCH", "", true}, {"IN", "routes"}, {"OUT", "routes"}});
+    for (int i = 0; i < filter.rules_size(); ++i) {
+      const auto& rule = filter.rules(i);
+      const bool last = i + 1 == filter.rules_size();
+      table.add({last ? dash_cell("") : number_cell(static_cast<std::uint64_t>(i) + 1),
+                 text_cell(rule.action()), text_cell(rule.match()), count_cell(rule.import_hits()),
+                 count_cell(rule.export_hits())});
+    }
+    out += table.text(style);
+  }
+  return out;
+}
+
 namespace {
+
+void add_policy_command(CLI::App& bgp, Action& action) {
+  auto filter = std::make_shared<std::string>();
+  auto* command = bgp.add_subcommand("policy", "Filters, and how many routes met each rule");
+  command->add_option("FILTER", *filter, "Only this one");
+  command->callback([&action, filter] {
+    action = [filter](Context& context) -> Outcome {
+      v1::ListBgpPolicyRequest request;
+      request.set_filter(*filter);
+      return context.call_and_print<Service>(&Stub::ListBgpPolicy, request, bgp_policy_text);
+    };
+  });
+}
 
 void add_neighbors_command(CLI::App& bgp, Action& action) {
   auto address = std::make_shared<std::string>();
@@ -209,6 +269,7 @@ void add_show_bgp(CLI::App& show, Action& action) {
     };
   });
   add_neighbors_command(*bgp, action);
+  add_policy_command(*bgp, action);
   auto* inof = bgp->add_subcommand("inof", "Routes of iNOF");
   inof->require_subcommand(1);
   add_routes_command(*inof, action, v1::ListBgpRoutesRequest::INOF);

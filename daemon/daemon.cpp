@@ -193,6 +193,7 @@ Status Daemon::start(const Config& config, restart::NamedFds inherited) {
   if (auto ok = ports_->finish_start(); !ok) return ok;
   bfd_->restore(inherited);
   tell_protocols();
+  if (const auto fault = bgp::BgpService::find_kernel_fault(config)) spdlog::error("{}", *fault);
   restore(std::move(inherited));
   bgp_->apply(config);
   return listen_for_successor();
@@ -277,6 +278,7 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
     return fail(config_file_ + ": instance and api cannot change while losslessd runs; restart it for that");
   if (file->roce.max_flows != running.roce.max_flows)
     return fail(config_file_ + ": roce.max_flows cannot change while losslessd runs; restart it for that");
+  if (const auto fault = bgp::BgpService::find_kernel_fault(*file)) return fail(config_file_ + ": " + *fault);
   auto changes = diff_config(running, *file);
   if (auto ok = roce_->configure(file->roce); !ok) return fail(ok.error());
   if (auto ok = ports_->configure(*file); !ok) return fail(ok.error());

@@ -6,6 +6,7 @@
 
 #include "daemon/net/dcb_io.h"
 #include "daemon/net/qdisc_io.h"
+#include "daemon/net/tcp_ao_io.h"
 #include "loader/probe_io.h"
 
 namespace lossless::api {
@@ -102,6 +103,9 @@ v1::GetCapabilitiesReply find_capabilities(const std::vector<port::Port>& ports)
   for (const Qdisc& qdisc : kQdiscs)
     add(reply.mutable_kernel(), qdisc.kind, net::kernel_has_qdisc(qdisc.kind), qdisc.detail);
   add_bridge_filter(reply);
+  const bool ao = net::has_tcp_ao();
+  add(reply.mutable_kernel(), "tcp-ao", ao,
+      ao ? "signs BGP sessions with key chains" : "Linux 6.7 or later with CONFIG_TCP_AO; BGP has TCP-MD5");
   for (const port::Port& port : ports) add_port(reply, port);
   return reply;
 }

@@ -7,6 +7,7 @@
 #include "bgp.grpc.pb.h"
 #include "daemon/api/on_loop.h"
 #include "daemon/core/config_source.h"
+#include "daemon/core/utc.h"
 
 namespace lossless::bgp {
 namespace {
@@ -18,9 +19,11 @@ constexpr std::uint32_t kDefaultLimit = 10'000;
 
 Status bad(const std::string& text) { return {StatusCode::INVALID_ARGUMENT, text}; }
 
-std::expected<IpAddress, Status> address_of(const std::string& text) {
-  if (const auto address = parse_ip(text)) return *address;
-  return std::unexpected(bad("'" + printable(text) + "' is no address; allowed: IPv4 or IPv6"));
+std::expected<PeerAddress, Status> address_of(const std::string& text) {
+  if (auto address = parse_peer(text)) return *std::move(address);
+  return std::unexpected(bad("'" + printable(text) +
+                             "' is no address; allowed: IPv4 or IPv6, a link-local one with its interface: "
+                             "fe80::1%swp1"));
 }
 
 std::expected<const Neighbor*, Status> find(const Speaker& speaker, const std::string& text) {
@@ -29,7 +32,7 @@ std::expected<const Neighbor*, Status> find(const Speaker& speaker, const std::s
   if (const Neighbor* neighbor = speaker.find(*address)) return neighbor;
   std::string known;
   for (const Neighbor* n : speaker.neighbors())
-    known += (known.empty() ? "" : ", ") + to_string(n->settings().address);
+    known += (known.empty() ? "" : ", ") + to_string(n->settings().peer());
   return std::unexpected(Status(
       StatusCode::NOT_FOUND, "no neighbour " + text + "; neighbours: " + (known.empty() ? "none" : known)));
 }
@@ -59,9 +62,42 @@ void fill_open(const Open& open, v1::BgpNeighbor& out) {
                          (open.graceful_restart->restarting ? " (restarting)" : ""));
 }
 
+void fill_ao(const Authentication& from, v1::BgpAuthentication& out) {
+  out.set_key_chain(from.chain);
+  for (const KeyUse& use : from.keys) {
+    auto* key = out.add_keys();
+    key->set_send_id(use.key.send_id);
+    key->set_receive_id(use.key.receive_id);
+    key->set_algorithm(std::string(lossless::to_string(use.key.algorithm)));
+    key->set_sends(use.sends);
+  }
+  if (from.next_change) out.set_next_change(utc_text(*from.next_change));
+  out.set_bad_segments(from.bad_tries);
+  out.set_listener_unknown_key_segments(from.tries_no_key);
+  out.set_listener_unsigned_segments(from.tries_unsigned);
+  if (!from.connection) return;
+  out.set_connected(true);
+  out.set_current_id(from.connection->current_id);
+  out.set_wanted_id(from.connection->wanted_id);
+  out.set_good_segments(from.connection->good);
+  out.set_bad_segments(from.bad_tries + from.connection->bad);
+  out.set_unknown_key_segments(from.connection->no_key);
+  out.set_unsigned_segments(from.connection->unsigned_);
+}
+
+void fill_authentication(const Authentication& from, bool established, v1::BgpAuthentication& out) {
+  out.set_kind(std::string(to_string(from.kind)));
+  out.set_trouble(trouble_of(from, established));
+  if (from.kind == AuthKind::TcpAo) fill_ao(from, out);
+  if (from.kind != AuthKind::Md5) return;
+  out.set_md5_failures(from.md5.failures);
+  out.set_md5_not_found(from.md5.not_found);
+  out.set_md5_unexpected(from.md5.unexpected);
+}
+
 void fill_session(const Neighbor& n, v1::BgpNeighbor& out) {
   const NeighborSettings& s = n.settings();
-  out.set_address(to_string(s.address));
+  out.set_address(to_string(s.peer()));
   out.set_asn(s.asn);
   out.set_description(s.description);
   out.set_state(std::string(to_string(n.state())));
@@ -73,10 +109,13 @@ void fill_session(const Neighbor& n, v1::BgpNeighbor& out) {
   out.set_md5(!s.password.empty());
   out.set_ttl_security(s.ttl_security);
   out.set_max_prefixes(s.max_prefixes);
+  out.set_import_filter(s.import_filter);
+  out.set_export_filter(s.export_filter);
   out.set_last_error(n.last_error());
   std::string connect = n.connect_error();
-  // The kernel drops what has a wrong key without telling us.
-  if (!connect.empty() && !s.password.empty()) connect += " (a password that differs looks like this)";
+  // Whoever drops what has a wrong key tells only itself.
+  const bool is_signed = !s.password.empty() || !s.key_chain.empty();
+  if (!connect.empty() && is_signed) connect += " (a key that differs looks like this)";
   out.set_connect_error(connect);
   if (n.peer_open()) fill_open(*n.peer_open(), out);
   if (!n.established()) return;
@@ -100,6 +139,7 @@ void fill_neighbor(const Speaker& speaker, const Neighbor& n, bool details, v1::
   if (details) out.set_stale_routes(speaker.stale(n));
   const NeighborCounters& c = n.counters();
   out.set_looped_routes(c.looped);
+  out.set_filtered_routes(c.filtered);
   fill_messages(c.in, *out.mutable_received());
   fill_messages(c.out, *out.mutable_sent());
   out.set_established(c.established);
@@ -108,7 +148,13 @@ void fill_neighbor(const Speaker& speaker, const Neighbor& n, bool details, v1::
   out.set_update_faults(c.faults);
 }
 
-Status list_neighbors(const BgpService& service, const v1::ListBgpNeighborsRequest& request,
+void fill(BgpService& service, const Neighbor& n, const Dropped& dropped, bool details,
+          v1::BgpNeighbor& out) {
+  fill_neighbor(service.speaker(), n, details, out);
+  fill_authentication(service.authentication(n, dropped), n.established(), *out.mutable_authentication());
+}
+
+Status list_neighbors(BgpService& service, const v1::ListBgpNeighborsRequest& request,
                       v1::ListBgpNeighborsReply& reply) {
   const Speaker& speaker = service.speaker();
   reply.set_on(service.config().on);
@@ -121,13 +167,14 @@ Status list_neighbors(const BgpService& service, const v1::ListBgpNeighborsReque
   reply.set_ipv4_routes(speaker.rib(Family::Ipv4Unicast).size());
   reply.set_attribute_sets(speaker.attribute_sets());
   reply.set_update_groups(static_cast<std::uint32_t>(speaker.groups()));
+  const Dropped dropped = service.dropped();
   if (!request.address().empty()) {
     const auto neighbor = find(speaker, request.address());
     if (!neighbor) return neighbor.error();
-    fill_neighbor(speaker, **neighbor, true, *reply.add_neighbors());
+    fill(service, **neighbor, dropped, true, *reply.add_neighbors());
     return Status::OK;
   }
-  for (const Neighbor* n : speaker.neighbors()) fill_neighbor(speaker, *n, false, *reply.add_neighbors());
+  for (const Neighbor* n : speaker.neighbors()) fill(service, *n, dropped, false, *reply.add_neighbors());
   return Status::OK;
 }
 
@@ -139,7 +186,7 @@ std::string prefix_text(ByteView nlri) {
 
 void fill_path(const Speaker& speaker, const Path& path, v1::BgpPath& out) {
   const Neighbor* neighbor = path.peer == kLocal ? nullptr : speaker.by_id(path.peer);
-  out.set_neighbor(neighbor ? to_string(neighbor->settings().address) : "local");
+  out.set_neighbor(neighbor ? to_string(neighbor->settings().peer()) : "local");
   out.set_stale(path.stale);
   for (const auto& [name, value] : describe(*path.attributes)) {
     auto* attribute = out.add_attributes();
@@ -200,6 +247,37 @@ Status list_routes(const BgpService& service, const v1::ListBgpRoutesRequest& re
   return Status::OK;
 }
 
+void fill_filter(const Speaker& speaker, const Filter& filter, v1::BgpFilter& out) {
+  const BgpFilterConfig& config = filter.config();
+  out.set_name(config.name);
+  for (std::size_t i = 0; i < filter.hits().size(); ++i) {
+    const bool last = i == config.rules.size();
+    auto* rule = out.add_rules();
+    rule->set_action(std::string(lossless::to_string(last ? config.otherwise : config.rules[i].action)));
+    rule->set_match(last ? "all others" : rule_text(config.rules[i]));
+    rule->set_import_hits(filter.hits()[i].import);
+    rule->set_export_hits(filter.hits()[i].export_to);
+  }
+  for (const Neighbor* n : speaker.neighbors()) {
+    const NeighborSettings& s = n->settings();
+    if (s.import_filter == config.name) out.add_import(to_string(s.peer()));
+    if (s.export_filter == config.name) out.add_export_(to_string(s.peer()));
+  }
+}
+
+Status list_policy(const BgpService& service, const v1::ListBgpPolicyRequest& request,
+                   v1::ListBgpPolicyReply& reply) {
+  std::string known;
+  for (const auto& [name, filter] : service.speaker().filters()) {
+    known += (known.empty() ? "" : ", ") + name;
+    if (request.filter().empty() || request.filter() == name)
+      fill_filter(service.speaker(), *filter, *reply.add_filters());
+  }
+  if (request.filter().empty() || !reply.filters().empty()) return Status::OK;
+  return {StatusCode::NOT_FOUND,
+          "no filter '" + printable(request.filter()) + "'; filters: " + (known.empty() ? "none" : known)};
+}
+
 Status clear(BgpService& service, const v1::ClearBgpRequest& request) {
   const auto neighbor = find(service.speaker(), request.address());
   if (!neighbor) return neighbor.error();
@@ -207,7 +285,7 @@ Status clear(BgpService& service, const v1::ClearBgpRequest& request) {
   if (request.soft() == v1::ClearBgpRequest::SOFT) soft = Speaker::Soft::Both;
   if (request.soft() == v1::ClearBgpRequest::SOFT_IN) soft = Speaker::Soft::In;
   if (request.soft() == v1::ClearBgpRequest::SOFT_OUT) soft = Speaker::Soft::Out;
-  const IpAddress address = (*neighbor)->settings().address;
+  const PeerAddress address = (*neighbor)->settings().peer();
   if (const auto wrong = service.clear(address, soft)) return {StatusCode::FAILED_PRECONDITION, *wrong};
   return Status::OK;
 }
@@ -218,7 +296,7 @@ Status shut_down(BgpService& service, const v1::ShutDownBgpRequest& request) {
   constexpr std::size_t kMaxText = 255;
   if (request.text().size() > kMaxText)
     return bad("the text has " + std::to_string(request.text().size()) + " bytes; allowed: at most 255");
-  const IpAddress address = (*neighbor)->settings().address;
+  const PeerAddress address = (*neighbor)->settings().peer();
   if (const auto wrong = service.set_shutdown(address, request.down(), request.text()))
     return {StatusCode::FAILED_PRECONDITION, *wrong};
   return Status::OK;
@@ -238,6 +316,11 @@ class BgpApi final : public v1::Bgp::CallbackService {
                                           const v1::ListBgpRoutesRequest* request,
                                           v1::ListBgpRoutesReply* reply) override {
     return answer(call, [=, this] { return list_routes(service_, *request, *reply); });
+  }
+  grpc::ServerUnaryReactor* ListBgpPolicy(grpc::CallbackServerContext* call,
+                                          const v1::ListBgpPolicyRequest* request,
+                                          v1::ListBgpPolicyReply* reply) override {
+    return answer(call, [=, this] { return list_policy(service_, *request, *reply); });
   }
   grpc::ServerUnaryReactor* ClearBgp(grpc::CallbackServerContext* call, const v1::ClearBgpRequest* request,
                                      v1::ClearBgpReply*) override {

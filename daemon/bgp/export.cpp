@@ -36,6 +36,11 @@ bool exports(const GroupKey& to, const Source& source, bool local, const PathAtt
   return source.client || to.client;
 }
 
+bool exports(const GroupKey& to, const Source& source, bool local, const PathAttributes& attributes,
+             Family family, ByteView nlri) {
+  return exports(to, source, local, attributes) && (!to.filter || to.filter->permits(family, nlri));
+}
+
 PathAttributes exported(const Self& self, const GroupKey& to, const Source& source, bool local,
                         PathAttributes attributes) {
   if (to.external) {
@@ -63,9 +68,16 @@ std::string_view loop_of(const Self& self, bool external, const PathAttributes& 
   return {};
 }
 
-bool Exporter::goes_out(PeerId source, const PathAttributes& attributes) const {
+bool Exporter::goes_out(const GroupKey& key, PeerId source, const PathAttributes& attributes,
+                        ByteView nlri) const {
   const bool local = source == kLocal;
-  return exports(key_, local ? Source{} : sources_(source), local, attributes);
+  return exports(key, local ? Source{} : sources_(source), local, attributes, rib_.family(), nlri);
+}
+
+bool Exporter::tells(const Path& path) const {
+  const bool local = path.peer == kLocal;
+  if (!exports(key_, local ? Source{} : sources_(path.peer), local, *path.attributes)) return false;
+  return !key_.filter || key_.filter->check(Way::Export, rib_.family(), path.nlri.view());
 }
 
 UpdateShape Exporter::shape() const {
@@ -96,9 +108,9 @@ void Exporter::changes(std::vector<Out>& out) {
     const Path* used = net.used();
     const Told& before = change.before;
     if (same_path(before, used)) continue;
-    const bool told = before.attributes && goes_out(before.peer, *before.attributes);
-    const bool tells = used && goes_out(used->peer, *used->attributes);
-    if (tells) {
+    const bool told =
+        before.attributes && goes_out(key_, before.peer, *before.attributes, before.nlri.view());
+    if (used && tells(*used)) {
       announce(*used);
       // It is not told of its own route, so what it was told of before must go.
       if (told && before.peer != used->peer && used->peer != kLocal) withdraw(used->peer, kLocal, net.key());
@@ -112,11 +124,24 @@ void Exporter::changes(std::vector<Out>& out) {
 void Exporter::table(PeerId peer, std::uint32_t from, std::uint32_t to, std::vector<Out>& out) {
   for (std::uint32_t slot = from; slot < to; ++slot) {
     const Path* used = rib_.net(slot).used();
-    if (used && used->peer != peer && goes_out(used->peer, *used->attributes)) announce(*used);
+    if (used && used->peer != peer && tells(*used)) announce(*used);
   }
   const std::size_t before = out.size();
   encode(out);
   for (std::size_t i = before; i < out.size(); ++i) out[i].to = peer;
+}
+
+void Exporter::narrow(PeerId peer, const GroupKey& before, std::vector<Out>& out) {
+  for (std::uint32_t slot = 0; slot < rib_.end(); ++slot) {
+    const Net& net = rib_.net(slot);
+    const Path* used = net.used();
+    if (!used || used->peer == peer) continue;
+    const auto goes = [&](const GroupKey& key) {
+      return goes_out(key, used->peer, *used->attributes, used->nlri.view());
+    };
+    if (goes(before) && !goes(key_)) withdraw(peer, kLocal, net.key());
+  }
+  encode(out);
 }
 
 void Exporter::encode_batch(const Batch& batch, std::vector<Out>& out) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "daemon/bgp/filter.h"
 #include "daemon/bgp/rib.h"
 
 namespace lossless::bgp {
@@ -23,6 +24,7 @@ struct GroupKey {
   std::uint32_t asn = 0;    // external: theirs, so that they are not told of themselves
   IpAddress next_hop = {};  // external: ours
   Families families = {};
+  FilterRef filter = {};  // the very same one, not an equal one
   bool operator==(const GroupKey&) const = default;
 };
 
@@ -35,6 +37,9 @@ struct Self {
 
 // Whether a path from `source` is told to the group (RFC 4456 section 6, RFC 1997).
 bool exports(const GroupKey& to, const Source& source, bool local, const PathAttributes& attributes);
+// The same, and what the group's filter says of the route.
+bool exports(const GroupKey& to, const Source& source, bool local, const PathAttributes& attributes,
+             Family family, ByteView nlri);
 // The attributes as the group gets them.
 PathAttributes exported(const Self& self, const GroupKey& to, const Source& source, bool local,
                         PathAttributes attributes);
@@ -57,6 +62,8 @@ class Exporter {
       : self_(self), key_(key), rib_(rib), sources_(sources) {}
 
   void changes(std::vector<Out>& out);
+  // Withdraws from `peer` what `before`, which was its key until now, let out and this one does not.
+  void narrow(PeerId peer, const GroupKey& before, std::vector<Out>& out);
   // All that `peer` gets of slots [from, to).
   void table(PeerId peer, std::uint32_t from, std::uint32_t to, std::vector<Out>& out);
 
@@ -66,7 +73,9 @@ class Exporter {
     PeerId source = kLocal;
     std::vector<ByteView> nlris;
   };
-  bool goes_out(PeerId source, const PathAttributes& attributes) const;
+  bool goes_out(const GroupKey& key, PeerId source, const PathAttributes& attributes, ByteView nlri) const;
+  // The same of a path that is told now, which the filter counts.
+  bool tells(const Path& path) const;
   void announce(const Path& path);
   void withdraw(PeerId to, PeerId except, ByteView key);
   void encode(std::vector<Out>& out);

@@ -32,14 +32,25 @@ struct NeighborSettings {
   unsigned restart_s = 120;  // graceful restart; 0: off
   std::uint32_t max_prefixes = 1'000'000;
   Families families = {};
-  std::string password = {};  // TCP-MD5 (RFC 2385)
-  unsigned ttl_security = 0;  // hops; 0: off (RFC 5082)
-  IpAddress source = {};      // zero: as routed
+  std::string password = {};   // TCP-MD5 (RFC 2385)
+  std::string key_chain = {};  // TCP-AO (RFC 5925); not beside a password
+  unsigned ttl_security = 0;   // hops; 0: off (RFC 5082)
+  IpAddress source = {};       // zero: as routed
+  std::string interface = {};  // of a link-local address
   bool bfd = false;
   std::string description = {};
-  bool dynamic = false;  // of a listen range
+  bool dynamic = false;            // of a listen range
+  std::string import_filter = {};  // by name; empty: all is permitted
+  std::string export_filter = {};
   bool operator==(const NeighborSettings&) const = default;
   bool external() const { return asn != local_asn; }
+  PeerAddress peer() const { return {address, interface}; }
+  // Whether a session need not start anew: filters may change while it is up.
+  bool same_session(NeighborSettings other) const {
+    other.import_filter = import_filter;
+    other.export_filter = export_filter;
+    return *this == other;
+  }
 };
 
 enum class Loss : std::uint8_t {
@@ -53,10 +64,11 @@ struct NeighborCounters {
   std::array<std::uint64_t, 6> in{};  // by MessageType
   std::array<std::uint64_t, 6> out{};
   std::uint64_t established = 0;
-  std::uint64_t dropped = 0;  // sessions
-  std::uint64_t refused = 0;  // connections of theirs
-  std::uint64_t faults = 0;   // UPDATE errors that did not end the session
-  std::uint64_t looped = 0;   // routes
+  std::uint64_t dropped = 0;   // sessions
+  std::uint64_t refused = 0;   // connections of theirs
+  std::uint64_t faults = 0;    // UPDATE errors that did not end the session
+  std::uint64_t looped = 0;    // routes
+  std::uint64_t filtered = 0;  // routes that the import filter denied, each time
   bool operator==(const NeighborCounters&) const = default;
 };
 
@@ -151,6 +163,10 @@ class Neighbor {
   std::optional<Time> due() const;
   // Asks for all routes anew; false: they do not do that.
   bool ask_refresh(Family family);
+  void set_filters(const std::string& import_filter, const std::string& export_filter) {
+    settings_.import_filter = import_filter;
+    settings_.export_filter = export_filter;
+  }
   // Counts what was sent in bulk.
   void count_sent(MessageType type, std::size_t n) { counters_.out[static_cast<std::size_t>(type)] += n; }
 

@@ -236,6 +236,19 @@ std::string code_text(ErrorCode code) {
 
 }  // namespace
 
+std::string to_string(const PeerAddress& peer) {
+  return to_string(peer.address) + (peer.interface.empty() ? "" : "%" + peer.interface);
+}
+
+std::optional<PeerAddress> parse_peer(std::string_view text) {
+  const std::size_t at = text.find('%');
+  const auto address = parse_ip(text.substr(0, at));
+  if (!address) return std::nullopt;
+  if (at == std::string_view::npos) return PeerAddress(*address);
+  if (!address->is_link_local() || at + 1 == text.size()) return std::nullopt;
+  return PeerAddress(*address, std::string(text.substr(at + 1)));
+}
+
 std::string id_text(RouterId id) {
   WireWriter out;
   out.u32(id);

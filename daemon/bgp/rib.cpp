@@ -219,6 +219,19 @@ void Rib::drop(PeerId peer) {
   erase_paths([&](const Path& path) { return path.peer == peer; });
 }
 
+void Rib::drop_denied(PeerId peer, const Filter& filter) {
+  if (paths_of(peer) == 0) return;
+  for (std::uint32_t slot = 0; slot < end(); ++slot) {
+    Net& net = nets_[slot];
+    const auto at = std::ranges::find(net.paths, peer, &Path::peer);
+    if (at == net.paths.end() || filter.permits(family_, at->nlri.view())) continue;
+    note(slot);
+    --counts_[peer];
+    net.paths.erase(at);
+    rank(net);
+  }
+}
+
 void Rib::mark_stale(PeerId peer) {
   if (paths_of(peer) == 0) return;
   for (Net& net : nets_)

@@ -15,6 +15,7 @@
 
 #include "daemon/bgp/best_path.h"
 #include "daemon/bgp/blob.h"
+#include "daemon/bgp/filter.h"
 #include "daemon/bgp/update.h"
 
 namespace lossless::bgp {
@@ -88,6 +89,8 @@ class Rib {
   bool withdraw(PeerId peer, ByteView nlri);
   // Stale paths of routes that are its own go as well.
   void drop(PeerId peer);
+  // What the filter does not let in any more goes.
+  void drop_denied(PeerId peer, const Filter& filter);
   // Graceful restart and enhanced refresh: what is not announced again until the sweep goes.
   void mark_stale(PeerId peer);
   void sweep_stale(PeerId peer);

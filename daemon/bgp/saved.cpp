@@ -36,14 +36,15 @@ Families read_families(Reader& in) {
 void write(Writer& out, const NeighborCounters& c) {
   for (const std::uint64_t n : c.in) out.u64(n);
   for (const std::uint64_t n : c.out) out.u64(n);
-  out.u64(c.established).u64(c.dropped).u64(c.refused).u64(c.faults).u64(c.looped);
+  out.u64(c.established).u64(c.dropped).u64(c.refused).u64(c.faults).u64(c.looped).u64(c.filtered);
 }
 
 NeighborCounters read_counters(Reader& in) {
   NeighborCounters c;
   for (std::uint64_t& n : c.in) n = in.u64();
   for (std::uint64_t& n : c.out) n = in.u64();
-  for (std::uint64_t* n : {&c.established, &c.dropped, &c.refused, &c.faults, &c.looped}) *n = in.u64();
+  for (std::uint64_t* n : {&c.established, &c.dropped, &c.refused, &c.faults, &c.looped, &c.filtered})
+    *n = in.u64();
   return c;
 }
 
@@ -106,7 +107,12 @@ SavedSession read_session(Reader& in) {
 }
 
 void write(Writer& out, const SavedNeighbor& n) {
-  out.address(n.address).flag(n.dynamic).text(n.held_down).text(n.last_error).time(n.since);
+  out.address(n.peer.address)
+      .text(n.peer.interface)
+      .flag(n.dynamic)
+      .text(n.held_down)
+      .text(n.last_error)
+      .time(n.since);
   write(out, n.counters);
   out.u32(n.handed_over).u32(n.router);
   write(out, n.stale);
@@ -116,7 +122,8 @@ void write(Writer& out, const SavedNeighbor& n) {
 
 SavedNeighbor read_neighbor(Reader& in) {
   SavedNeighbor n;
-  n.address = in.address();
+  n.peer.address = in.address();
+  n.peer.interface = in.text();
   n.dynamic = in.flag();
   n.held_down = in.text();
   n.last_error = in.text();

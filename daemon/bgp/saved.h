@@ -29,7 +29,7 @@ struct SavedSession {
 };
 
 struct SavedNeighbor {
-  IpAddress address = {};
+  PeerAddress peer = {};
   bool dynamic = false;
   std::string held_down = {};
   std::string last_error = {};

@@ -2,9 +2,12 @@
 #include "daemon/bgp/service.h"
 
 #include <spdlog/spdlog.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <asio/post.hpp>
+
+#include "daemon/core/config_rule.h"
 
 namespace lossless::bgp {
 namespace {
@@ -29,13 +32,33 @@ NeighborSettings settings_of(const BgpConfig& config, const BgpNeighborConfig& n
                        .restart_s = config.restart_s,
                        .max_prefixes = n.max_prefixes,
                        .password = n.password,
+                       .key_chain = n.key_chain,
                        .ttl_security = n.ttl_security,
+                       .interface = n.interface,
                        .bfd = n.bfd,
                        .description = n.description,
-                       .dynamic = !range.single()};
+                       .dynamic = !range.single(),
+                       .import_filter = n.import_filter,
+                       .export_filter = n.export_filter};
   if (!n.source.empty()) out.source = *parse_ip(n.source);
   if (n.inof) out.families.add(Family::Inof);
   if (n.ipv4_unicast) out.families.add(Family::Ipv4Unicast);
+  return out;
+}
+
+std::vector<AoPeer> ao_peers(const Config& config) {
+  std::vector<AoPeer> all;
+  for (const BgpNeighborConfig& n : config.bgp_neighbors)
+    if (!n.key_chain.empty()) all.push_back({*parse_range(n.address), n.key_chain});
+  std::vector<AoPeer> out;
+  for (const AoPeer& peer : all) {
+    // A range that has the same chain has the keys for an address in it, too; the kernel refuses them twice.
+    const bool covered =
+        peer.from.single() && std::ranges::any_of(all, [&](const AoPeer& range) {
+          return !range.from.single() && range.chain == peer.chain && range.from.contains(peer.from.first);
+        });
+    if (!covered) out.push_back(peer);
+  }
   return out;
 }
 
@@ -67,7 +90,8 @@ void BgpService::apply(const Config& config) {
   if (!config.bgp.on) return end();
   const bool begins = !config_.on;
   ranges_.clear();
-  SpeakerConfig wanted{.self = self_of(config.bgp), .restart_s = config.bgp.restart_s};
+  SpeakerConfig wanted{
+      .self = self_of(config.bgp), .restart_s = config.bgp.restart_s, .filters = config.bgp_filters};
   std::vector<TcpKey> keys;
   for (const BgpNeighborConfig& n : config.bgp_neighbors) {
     const AddressRange range = *parse_range(n.address);
@@ -79,7 +103,8 @@ void BgpService::apply(const Config& config) {
       ranges_.push_back({range, settings});
     }
   }
-  listen(config.bgp, keys);
+  listen(config.bgp);
+  if (const auto wrong = set_keys(config, keys)) tcp_trouble(*wrong);
   config_ = config.bgp;
   // A restart is over when every host that is still there has been heard again.
   age_s_ = config.inof.on ? config.inof.age_s : 1;
@@ -104,16 +129,42 @@ void BgpService::apply(const Config& config) {
   watch_by_bfd();
 }
 
-void BgpService::listen(const BgpConfig& config, const std::vector<TcpKey>& keys) {
+void BgpService::listen(const BgpConfig& config) {
   tcp_.set_port(static_cast<std::uint16_t>(config.port));
   const bool same = config_.on && config_.listen == config.listen && config_.port == config.port;
   std::optional<std::string> wrong;
   if (!same || !tcp_.listening())
     wrong = tcp_.listen(config.listen.empty() ? IpAddress{} : *parse_ip(config.listen),
                         static_cast<std::uint16_t>(config.port));
-  if (!wrong) wrong = tcp_.set_keys(keys);
   if (wrong) spdlog::error("BGP: {}", *wrong);
   listen_error_ = wrong.value_or("");
+}
+
+// The kernel has one kind of signature for an address: what goes, goes first.
+std::optional<std::string> BgpService::set_keys(const Config& config, const std::vector<TcpKey>& md5) {
+  std::map<std::string, net::KeyChain> chains;
+  for (const KeyChainConfig& chain : config.key_chains) chains[chain.name] = chain.keys;
+  const std::vector<AoPeer> peers = ao_peers(config);
+  tcp_.keep_key_chains(peers);
+  const auto wrong_md5 = tcp_.set_keys(md5);
+  const auto wrong_ao = tcp_.set_key_chains(std::move(chains), peers);
+  return wrong_md5 ? wrong_md5 : wrong_ao;
+}
+
+std::optional<std::string> BgpService::find_kernel_fault(const Config& config) {
+  const auto at = std::ranges::find_if(config.bgp_neighbors,
+                                       [](const BgpNeighborConfig& n) { return !n.key_chain.empty(); });
+  if (!config.bgp.on || at == config.bgp_neighbors.end() || net::has_tcp_ao()) return std::nullopt;
+  utsname kernel{};
+  uname(&kernel);
+  return "bgp_neighbor " + at->address + ": key_chain " + quoted(at->key_chain) +
+         " needs TCP-AO, which this kernel (" + kernel.release +
+         ") does not have; it is in Linux 6.7 and later, where that is built with CONFIG_TCP_AO";
+}
+
+void BgpService::tcp_trouble(const std::string& what) {
+  spdlog::error("BGP: {}", what);
+  listen_error_ = what;
 }
 
 void BgpService::end() {
@@ -135,7 +186,7 @@ void BgpService::stop(bool for_good) {
   tcp_.stop_listening();
 }
 
-std::optional<std::string> BgpService::clear(const IpAddress& address, std::optional<Speaker::Soft> soft) {
+std::optional<std::string> BgpService::clear(const PeerAddress& address, std::optional<Speaker::Soft> soft) {
   keeper_.begin();
   ++own_changes_;
   const auto wrong = speaker_.clear(address, soft, now());
@@ -143,7 +194,7 @@ std::optional<std::string> BgpService::clear(const IpAddress& address, std::opti
   return wrong;
 }
 
-std::optional<std::string> BgpService::set_shutdown(const IpAddress& address, bool down,
+std::optional<std::string> BgpService::set_shutdown(const PeerAddress& address, bool down,
                                                     const std::string& text) {
   keeper_.begin();
   ++own_changes_;
@@ -155,9 +206,9 @@ std::optional<std::string> BgpService::set_shutdown(const IpAddress& address, bo
 
 // A session for each neighbour that wants one, as long as it is not shut down.
 void BgpService::watch_by_bfd() {
-  std::map<IpAddress, IpAddress> wanted;  // theirs, and ours where it is known
+  std::map<PeerAddress, IpAddress> wanted;  // theirs, and ours where it is known
   for (const Neighbor* n : speaker_.neighbors())
-    if (n->settings().bfd && n->held_down().empty()) wanted[n->settings().address] = n->settings().source;
+    if (n->settings().bfd && n->held_down().empty()) wanted[n->settings().peer()] = n->settings().source;
   for (auto at = watched_.begin(); at != watched_.end();) {
     if (wanted.contains(at->first)) {
       ++at;
@@ -168,7 +219,7 @@ void BgpService::watch_by_bfd() {
   }
   for (const auto& [address, source] : wanted) {
     if (watched_.contains(address)) continue;
-    bfd::Client client{.owner = "bgp", .key = {.peer = address}};
+    bfd::Client client{.owner = "bgp", .key = {.peer = address.address, .interface = address.interface}};
     if (!source.is_zero()) client.key.local = source;
     client.listener = [this, address](const bfd::Event& event) {
       if (event.failed) bfd_down(address);
@@ -177,20 +228,20 @@ void BgpService::watch_by_bfd() {
   }
 }
 
-void BgpService::bfd_down(const IpAddress& address) {
+void BgpService::bfd_down(const PeerAddress& address) {
   keeper_.begin();
   speaker_.bfd_down(address, now());
   after();
 }
 
-const NeighborSettings* BgpService::tcp_wanted(const IpAddress& remote, ConnId& conn) {
+const NeighborSettings* BgpService::tcp_wanted(const PeerAddress& remote, ConnId& conn) {
   const Neighbor* known = speaker_.find(remote);
   if (!known) {
     const auto range =
-        std::ranges::find_if(ranges_, [&](const Range& r) { return r.addresses.contains(remote); });
+        std::ranges::find_if(ranges_, [&](const Range& r) { return r.addresses.contains(remote.address); });
     if (range == ranges_.end() || speaker_.neighbors().size() >= kMaxBgpNeighbors) return nullptr;
     NeighborSettings settings = range->settings;
-    settings.address = remote;
+    settings.address = remote.address;
     speaker_.add_dynamic(settings, now());
     known = speaker_.find(remote);
   }
@@ -198,7 +249,7 @@ const NeighborSettings* BgpService::tcp_wanted(const IpAddress& remote, ConnId& 
   return &known->settings();
 }
 
-bool BgpService::tcp_accepted(ConnId conn, const IpAddress& remote, const IpAddress& local) {
+bool BgpService::tcp_accepted(ConnId conn, const PeerAddress& remote, const IpAddress& local) {
   keeper_.begin();
   const bool wanted = speaker_.accepted(conn, remote, local, now());
   after();
@@ -253,7 +304,7 @@ void BgpService::reap() {
   if (ranges_.empty()) return;
   for (const Neighbor* n : speaker_.neighbors()) {
     if (!n->settings().dynamic || n->state() != State::Active || speaker_.stale(*n) > 0) continue;
-    const IpAddress address = n->settings().address;
+    const PeerAddress address = n->settings().peer();
     states_.erase(address);
     speaker_.remove(address, error::kDeconfigured, now());
   }
@@ -261,14 +312,14 @@ void BgpService::reap() {
 
 void BgpService::log_states() {
   for (const Neighbor* n : speaker_.neighbors()) {
-    State& before = states_.try_emplace(n->settings().address, State::Idle).first->second;
+    State& before = states_.try_emplace(n->settings().peer(), State::Idle).first->second;
     const bool was_up = before == State::Established;
     before = n->state();
     if (was_up == n->established()) continue;
     if (n->established()) {
-      spdlog::info("BGP: neighbour {} is up", to_string(n->settings().address));
+      spdlog::info("BGP: neighbour {} is up", to_string(n->settings().peer()));
     } else {
-      spdlog::warn("BGP: neighbour {} is down: {}", to_string(n->settings().address), n->last_error());
+      spdlog::warn("BGP: neighbour {} is down: {}", to_string(n->settings().peer()), n->last_error());
     }
   }
 }

@@ -46,9 +46,16 @@ class BgpService final : private TcpEvents {
   // Why nobody can connect to us; empty: nothing is wrong.
   const std::string& listen_error() const { return listen_error_; }
   // An operator's calls; what is wrong, or nothing.
-  std::optional<std::string> clear(const IpAddress& address, std::optional<Speaker::Soft> soft);
-  std::optional<std::string> set_shutdown(const IpAddress& address, bool down, const std::string& text);
+  std::optional<std::string> clear(const PeerAddress& address, std::optional<Speaker::Soft> soft);
+  std::optional<std::string> set_shutdown(const PeerAddress& address, bool down, const std::string& text);
   static Time now();
+  // How the neighbour's segments are signed, and what did not match.
+  Dropped dropped() { return tcp_.dropped(); }
+  Authentication authentication(const Neighbor& neighbor, const Dropped& dropped) {
+    return tcp_.authentication(neighbor.connection(), neighbor.settings(), dropped);
+  }
+  // What of the configuration this kernel cannot do; nothing: it can do all.
+  static std::optional<std::string> find_kernel_fault(const Config& config);
 
  private:
   struct Range {
@@ -57,19 +64,21 @@ class BgpService final : private TcpEvents {
   };
 
   // TcpEvents
-  const NeighborSettings* tcp_wanted(const IpAddress& remote, ConnId& conn) override;
-  bool tcp_accepted(ConnId conn, const IpAddress& remote, const IpAddress& local) override;
+  const NeighborSettings* tcp_wanted(const PeerAddress& remote, ConnId& conn) override;
+  bool tcp_accepted(ConnId conn, const PeerAddress& remote, const IpAddress& local) override;
   void tcp_connected(ConnId conn, const IpAddress& local) override;
   void tcp_disconnected(ConnId conn, const std::string& why) override;
   void tcp_begins() override { keeper_.begin(); }
   void tcp_ends(bool changed) override { keeper_.end(changed); }
   void tcp_received(ConnId conn, ByteView bytes) override;
   void tcp_drained(ConnId conn) override;
+  void tcp_trouble(const std::string& what) override;
 
   // BFD lost the neighbour.
-  void bfd_down(const IpAddress& address);
+  void bfd_down(const PeerAddress& address);
   void watch_by_bfd();
-  void listen(const BgpConfig& config, const std::vector<TcpKey>& keys);
+  void listen(const BgpConfig& config);
+  std::optional<std::string> set_keys(const Config& config, const std::vector<TcpKey>& md5);
   void end();
   // What follows from each event: routes go out, timers are set.
   void after();
@@ -80,7 +89,7 @@ class BgpService final : private TcpEvents {
   // Restart, in service_restart.cpp
   struct Restored;
   void restore_speaker(SpeakerConfig& wanted);
-  ConnId adopt(const SavedNeighbor& neighbor);
+  ConnId adopt(const SavedNeighbor& neighbor, const NeighborSettings& settings);
   Bytes image() const;
   void store_sockets();
   std::uint64_t stamp() const;
@@ -95,14 +104,14 @@ class BgpService final : private TcpEvents {
   BgpConfig config_;
   std::vector<Range> ranges_;
   std::string listen_error_;
-  std::map<IpAddress, State> states_;  // as logged last
+  std::map<PeerAddress, State> states_;  // as logged last
   std::optional<Time> restart_ends_;
   bool posted_ = false;
-  std::map<IpAddress, bfd::Clients::Handle> watched_;
+  std::map<PeerAddress, bfd::Clients::Handle> watched_;
   restart::Keeper keeper_;
   std::string config_text_;               // that is in force
   std::uint64_t stamp_ = 0;               // of what was kept last
-  std::uint64_t sessions_ = 0;     // which ones the store has, as one number
+  std::uint64_t sessions_ = 0;            // which ones the store has, as one number
   std::uint64_t own_changes_ = 0;         // of our routes, and by operators
   std::map<ConnId, std::string> stored_;  // sockets in the fd store
   bool handed_over_ = false;

@@ -71,12 +71,17 @@ void BgpService::restore(restart::NamedFds& fds) {
     if (named.fd) restart::FdStore::drop(named.name);
 }
 
-ConnId BgpService::adopt(const SavedNeighbor& neighbor) {
+ConnId BgpService::adopt(const SavedNeighbor& neighbor, const NeighborSettings& settings) {
   const auto at = restored_->sockets.find(neighbor.session->socket);
   if (!restored_->current || at == restored_->sockets.end() || !at->second.fd) return 0;
   const ConnId conn = speaker_.new_connection();
+  const auto wrong = tcp_.adopt(conn, at->second.fd.release(), settings, neighbor.session->unsent);
+  if (wrong) {
+    spdlog::warn("BGP: neighbour {} cannot go on: {}", to_string(neighbor.peer), *wrong);
+    restart::FdStore::drop(at->second.name);
+    return 0;
+  }
   stored_[conn] = at->second.name;
-  tcp_.adopt(conn, at->second.fd.release(), neighbor.address.v6, neighbor.session->unsent);
   return conn;
 }
 
@@ -85,22 +90,22 @@ void BgpService::restore_speaker(SpeakerConfig& wanted) {
   for (const SavedNeighbor& n : saved.neighbors) {
     if (!n.dynamic) continue;
     const auto range =
-        std::ranges::find_if(ranges_, [&](const Range& r) { return r.addresses.contains(n.address); });
+        std::ranges::find_if(ranges_, [&](const Range& r) { return r.addresses.contains(n.peer.address); });
     if (range == ranges_.end()) continue;
     wanted.neighbors.push_back(range->settings);
-    wanted.neighbors.back().address = n.address;
+    wanted.neighbors.back().address = n.peer.address;
   }
   bridge_.begin_restore(wanted.self.router_id, config_.local_pref);
   std::size_t alive = 0;
   std::size_t lost = 0;
-  const auto conn_of = [&](std::size_t i) {
-    const ConnId conn = adopt(saved.neighbors[i]);
+  const auto conn_of = [&](std::size_t i, const NeighborSettings& settings) {
+    const ConnId conn = adopt(saved.neighbors[i], settings);
     ++(conn != 0 ? alive : lost);
     return conn;
   };
   speaker_.restore(wanted, saved, conn_of, now());
   bridge_.finish_restore();
-  for (const Neighbor* n : speaker_.neighbors()) states_[n->settings().address] = n->state();
+  for (const Neighbor* n : speaker_.neighbors()) states_[n->settings().peer()] = n->state();
   spdlog::info("BGP: {} sessions go on, {} did not survive, {} routes", alive, lost, saved.routes.size());
   if (lost > 0) return;
   // Nobody has to be asked for patience.
@@ -124,7 +129,7 @@ Bytes BgpService::image() const {
   saved.config = config_text_;
   for (SavedNeighbor& n : saved.neighbors) {
     if (!n.session) continue;
-    Tcp::Lent lent = tcp_.lend(speaker_.find(n.address)->connection());
+    Tcp::Lent lent = tcp_.lend(speaker_.find(n.peer)->connection());
     n.session->socket = lent.socket;
     n.session->unsent = std::move(lent.unsent);
     if (lent.fd < 0) n.session.reset();

@@ -32,17 +32,22 @@ void Speaker::configure(const SpeakerConfig& config, Time now) {
                          config.self.router_id == config_.self.router_id &&
                          config.self.cluster_id == config_.self.cluster_id;
   config_ = config;
-  std::map<IpAddress, const NeighborSettings*> wanted;
-  for (const NeighborSettings& n : config.neighbors) wanted[n.address] = &n;
+  take_filters(config.filters);
+  std::map<PeerAddress, const NeighborSettings*> wanted;
+  for (const NeighborSettings& n : config.neighbors) wanted[n.peer()] = &n;
   const auto known = by_address_;
   for (const auto& [address, id] : known) {
     const NeighborSettings& have = peers_.at(id).neighbor->settings();
     const auto at = wanted.find(address);
-    if (same_self && at != wanted.end() && *at->second == have) continue;
+    if (same_self && at != wanted.end() && at->second->same_session(have)) {
+      peers_.at(id).neighbor->set_filters(at->second->import_filter, at->second->export_filter);
+      continue;
+    }
     erase(id, at == wanted.end() ? error::kDeconfigured : error::kConfigChanged, now);
   }
   for (const auto& [address, settings] : wanted)
     if (!by_address_.contains(address)) add(*settings, now);
+  for (auto& [id, peer] : peers_) follow_filters(id, peer);
   flush(now);
 }
 
@@ -51,7 +56,9 @@ Speaker::Peer& Speaker::make(const NeighborSettings& settings) {
   Peer& peer = peers_[id];
   peer.neighbor = std::make_unique<Neighbor>(id, settings, static_cast<NeighborHost&>(*this));
   peer.source = {.external = settings.external(), .client = settings.client, .address = settings.address};
-  by_address_[settings.address] = id;
+  by_address_[settings.peer()] = id;
+  peer.import_filter = filter(settings.import_filter);
+  peer.export_filter = filter(settings.export_filter);
   return peer;
 }
 
@@ -59,7 +66,7 @@ void Speaker::add(const NeighborSettings& settings, Time now) { make(settings).n
 
 void Speaker::add_dynamic(const NeighborSettings& settings, Time now) {
   now_ = now;
-  if (!by_address_.contains(settings.address)) add(settings, now);
+  if (!by_address_.contains(settings.peer())) add(settings, now);
 }
 
 void Speaker::erase(PeerId id, std::uint8_t subcode, Time now) {
@@ -67,17 +74,64 @@ void Speaker::erase(PeerId id, std::uint8_t subcode, Time now) {
   peer.neighbor->stop(subcode, "", "", now);
   for (Rib& r : ribs_) r.drop(id);
   flush(now);
-  by_address_.erase(peer.neighbor->settings().address);
+  by_address_.erase(peer.neighbor->settings().peer());
   std::erase_if(conns_, [&](const auto& entry) { return entry.second == id; });
   peers_.erase(id);
 }
 
-void Speaker::remove(const IpAddress& address, std::uint8_t subcode, Time now) {
+void Speaker::remove(const PeerAddress& address, std::uint8_t subcode, Time now) {
   now_ = now;
   if (const auto at = by_address_.find(address); at != by_address_.end()) erase(at->second, subcode, now);
 }
 
-Speaker::Peer* Speaker::peer_at(const IpAddress& address) {
+// ---- filters
+
+// One that is what it was stays, with what it counted.
+void Speaker::take_filters(const std::vector<BgpFilterConfig>& filters) {
+  std::map<std::string, FilterRef> wanted;
+  for (const BgpFilterConfig& config : filters) {
+    const FilterRef known = filter(config.name);
+    wanted[config.name] = known && known->config() == config ? known : std::make_shared<Filter>(config);
+  }
+  filters_ = std::move(wanted);
+}
+
+FilterRef Speaker::filter(const std::string& name) const {
+  const auto at = filters_.find(name);
+  return at == filters_.end() ? nullptr : at->second;
+}
+
+// The session stays: what is denied now goes at once, and what is permitted now comes.
+void Speaker::follow_filters(PeerId id, Peer& peer) {
+  const NeighborSettings& settings = peer.neighbor->settings();
+  const FilterRef import_before = std::exchange(peer.import_filter, filter(settings.import_filter));
+  const FilterRef export_before = std::exchange(peer.export_filter, filter(settings.export_filter));
+  if (export_before != peer.export_filter) {
+    flush(now_);  // what changed before is told as it was
+    if (peer.group) change_export(id, peer);
+  }
+  if (import_before == peer.import_filter) return;
+  for (Rib& r : ribs_) {
+    if (peer.import_filter) r.drop_denied(id, *peer.import_filter);
+    (void)peer.neighbor->ask_refresh(r.family());
+  }
+}
+
+void Speaker::change_export(PeerId id, Peer& peer) {
+  const GroupKey before = *peer.group;
+  GroupKey key = before;
+  key.filter = peer.export_filter;
+  join_group(id, key);
+  for (const Rib& r : ribs_) {
+    if (!key.families.has(r.family())) continue;
+    std::vector<Exporter::Out> out;
+    Exporter(config_.self, key, r, sources_).narrow(id, before, out);
+    for (const Exporter::Out& o : out) hand_over(id, o.bytes, o.messages);
+    walks_.push_back({.peer = id, .family = r.family()});
+  }
+}
+
+Speaker::Peer* Speaker::peer_at(const PeerAddress& address) {
   const auto at = by_address_.find(address);
   return at == by_address_.end() ? nullptr : &peers_.at(at->second);
 }
@@ -89,7 +143,7 @@ Speaker::Peer* Speaker::peer_of(ConnId conn) {
 
 // ---- connections
 
-bool Speaker::accepted(ConnId conn, const IpAddress& remote, const IpAddress& local, Time now) {
+bool Speaker::accepted(ConnId conn, const PeerAddress& remote, const IpAddress& local, Time now) {
   now_ = now;
   Peer* peer = peer_at(remote);
   if (!peer) return false;
@@ -123,7 +177,7 @@ void Speaker::received(ConnId conn, ByteView bytes, Time now) {
   flush(now);
 }
 
-void Speaker::bfd_down(const IpAddress& address, Time now) {
+void Speaker::bfd_down(const PeerAddress& address, Time now) {
   now_ = now;
   if (Peer* peer = peer_at(address)) peer->neighbor->fell(now);
   flush(now);
@@ -184,10 +238,8 @@ void Speaker::enter_group(PeerId id) {
                .families = agreed.families};
   if (key.external) key.asn = open.asn;
   if (key.external) key.next_hop = peer.local;
-  peer.group = key;
-  auto group = std::ranges::find(groups_, key, &Group::key);
-  if (group == groups_.end()) group = groups_.insert(groups_.end(), Group{key, {}});
-  group->members.push_back(id);
+  key.filter = peer.export_filter;
+  join_group(id, std::move(key));
 }
 
 void Speaker::established(Neighbor& neighbor) {
@@ -210,6 +262,15 @@ void Speaker::established(Neighbor& neighbor) {
     if (agreed.families.has(f.family)) walks_.push_back({.peer = id, .family = f.family});
   }
   if (peer.stale_until) peer.stale_until = now_ + kStaleLimit;
+}
+
+void Speaker::join_group(PeerId id, GroupKey key) {
+  for (Group& group : groups_) std::erase(group.members, id);
+  std::erase_if(groups_, [](const Group& g) { return g.members.empty(); });
+  auto group = std::ranges::find(groups_, key, &Group::key);
+  if (group == groups_.end()) group = groups_.insert(groups_.end(), Group{key, {}});
+  group->members.push_back(id);
+  peers_.at(id).group = std::move(key);
 }
 
 void Speaker::leave_group(PeerId id) {
@@ -257,12 +318,16 @@ void Speaker::update(Neighbor& neighbor, const Update& update) {
   if (!update.announced.empty()) {
     const auto loop = loop_of(config_.self, neighbor.settings().external(), update.attributes);
     const AttributesRef attributes = pool_.intern(update.attributes);
+    const FilterRef filter = peers_.at(id).import_filter;
     for (const FamilyRoutes& routes : update.announced) {
       Rib& r = rib_of(routes.family);
       for (std::size_t i = 0; i < routes.nlris.size(); ++i) {
         if (!loop.empty()) {
           r.withdraw(id, routes.nlris[i]);
           ++neighbor.counters().looped;
+        } else if (filter && !filter->check(Way::Import, routes.family, routes.nlris[i])) {
+          r.withdraw(id, routes.nlris[i]);
+          ++neighbor.counters().filtered;
         } else {
           r.announce(id, routes.nlris[i], attributes);
         }
@@ -422,7 +487,7 @@ void Speaker::finish_restart() {
 
 // ---- operators
 
-std::optional<std::string> Speaker::clear(const IpAddress& address, std::optional<Soft> soft, Time now) {
+std::optional<std::string> Speaker::clear(const PeerAddress& address, std::optional<Soft> soft, Time now) {
   now_ = now;
   Peer* peer = peer_at(address);
   if (!peer) return "no neighbour " + to_string(address);
@@ -443,7 +508,7 @@ std::optional<std::string> Speaker::clear(const IpAddress& address, std::optiona
   return std::nullopt;
 }
 
-std::optional<std::string> Speaker::set_shutdown(const IpAddress& address, bool down, std::string_view text,
+std::optional<std::string> Speaker::set_shutdown(const PeerAddress& address, bool down, std::string_view text,
                                                  Time now) {
   now_ = now;
   Peer* peer = peer_at(address);
@@ -457,7 +522,7 @@ std::optional<std::string> Speaker::set_shutdown(const IpAddress& address, bool 
   return std::nullopt;
 }
 
-const Neighbor* Speaker::find(const IpAddress& address) const {
+const Neighbor* Speaker::find(const PeerAddress& address) const {
   const auto at = by_address_.find(address);
   return at == by_address_.end() ? nullptr : peers_.at(at->second).neighbor.get();
 }
@@ -483,7 +548,8 @@ std::size_t Speaker::advertised(const Neighbor& neighbor, Family family) const {
     const Path* used = r.net(slot).used();
     if (!used || used->peer == neighbor.id()) continue;
     const bool local = used->peer == kLocal;
-    out += exports(*group, local ? Source{} : sources_(used->peer), local, *used->attributes);
+    out += exports(*group, local ? Source{} : sources_(used->peer), local, *used->attributes, family,
+                   used->nlri.view());
   }
   return out;
 }

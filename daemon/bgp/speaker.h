@@ -43,6 +43,7 @@ struct SpeakerConfig {
   Self self = {};
   unsigned restart_s = 120;
   std::vector<NeighborSettings> neighbors = {};
+  std::vector<BgpFilterConfig> filters = {};  // that neighbours refer to
 };
 
 class Speaker final : private NeighborHost {
@@ -56,7 +57,7 @@ class Speaker final : private NeighborHost {
   void configure(const SpeakerConfig& config, Time now);
   // Adds one of a listen range; it goes when its connection does.
   void add_dynamic(const NeighborSettings& settings, Time now);
-  void remove(const IpAddress& address, std::uint8_t subcode, Time now);
+  void remove(const PeerAddress& address, std::uint8_t subcode, Time now);
   // We come back from a restart: peers keep our routes until finish_restart() sends End-of-RIB.
   void begin_restart() { restarting_ = true; }
   void finish_restart();
@@ -67,16 +68,16 @@ class Speaker final : private NeighborHost {
   // Instead of the first configure(), with what held when it was saved. `conn_of`: the connection that
   // carries the session of that neighbour on; 0: it did not survive, and the neighbour's routes are kept as
   // after any loss. The sink is told of all routes, neighbours of nothing.
-  using ConnOf = std::function<ConnId(std::size_t neighbor)>;
+  using ConnOf = std::function<ConnId(std::size_t neighbor, const NeighborSettings& settings)>;
   void restore(const SpeakerConfig& config, const SavedSpeaker& saved, const ConnOf& conn_of, Time now);
 
   // A connection of theirs, under a new number; false: nobody wants it.
   ConnId new_connection() { return next_conn_++; }
-  bool accepted(ConnId conn, const IpAddress& remote, const IpAddress& local, Time now);
+  bool accepted(ConnId conn, const PeerAddress& remote, const IpAddress& local, Time now);
   void connected(ConnId conn, const IpAddress& local, Time now);
   void disconnected(ConnId conn, const std::string& why, Time now);
   void received(ConnId conn, ByteView bytes, Time now);
-  void bfd_down(const IpAddress& address, Time now);
+  void bfd_down(const PeerAddress& address, Time now);
   void advance(Time now);
   std::optional<Time> due() const;
   // Tells on what changed. Call after every event, or several.
@@ -89,11 +90,11 @@ class Speaker final : private NeighborHost {
 
   enum class Soft : std::uint8_t { In, Out, Both };
   // Errors say what is wrong.
-  std::optional<std::string> clear(const IpAddress& address, std::optional<Soft> soft, Time now);
-  std::optional<std::string> set_shutdown(const IpAddress& address, bool down, std::string_view text,
+  std::optional<std::string> clear(const PeerAddress& address, std::optional<Soft> soft, Time now);
+  std::optional<std::string> set_shutdown(const PeerAddress& address, bool down, std::string_view text,
                                           Time now);
 
-  const Neighbor* find(const IpAddress& address) const;
+  const Neighbor* find(const PeerAddress& address) const;
   std::vector<const Neighbor*> neighbors() const;  // by address
   const Rib& rib(Family family) const { return ribs_[static_cast<std::size_t>(family)]; }
   const Self& self() const { return config_.self; }
@@ -103,6 +104,7 @@ class Speaker final : private NeighborHost {
   std::size_t stale(const Neighbor& neighbor) const;
   const Neighbor* by_id(PeerId id) const;
   std::size_t groups() const;
+  const std::map<std::string, FilterRef>& filters() const { return filters_; }  // by name
 
  private:
   struct Walk {
@@ -119,6 +121,8 @@ class Speaker final : private NeighborHost {
     std::optional<Time> stale_until = {};
     Families stale = {};
     bool end_of_rib_held = false;
+    FilterRef import_filter = {};
+    FilterRef export_filter = {};
   };
   struct Group {
     GroupKey key;
@@ -136,8 +140,7 @@ class Speaker final : private NeighborHost {
   bool restarting() const override { return restarting_; }
 
   Rib& rib_of(Family family) { return ribs_[static_cast<std::size_t>(family)]; }
-  Peer* peer_at(const IpAddress& address);
-  PeerId id_at(const IpAddress& address) const;
+  Peer* peer_at(const PeerAddress& address);
   Peer* peer_of(ConnId conn);
   Peer& make(const NeighborSettings& settings);
   void add(const NeighborSettings& settings, Time now);
@@ -145,6 +148,11 @@ class Speaker final : private NeighborHost {
   void restore_routes(const SavedSpeaker& saved, const std::vector<PeerId>& peers);
   void erase(PeerId id, std::uint8_t subcode, Time now);
   void check_prefixes(Neighbor& neighbor);
+  void take_filters(const std::vector<BgpFilterConfig>& filters);
+  FilterRef filter(const std::string& name) const;
+  void follow_filters(PeerId id, Peer& peer);
+  void change_export(PeerId id, Peer& peer);
+  void join_group(PeerId id, GroupKey key);
   void leave_group(PeerId id);
   void sweep(PeerId id, Family family);
   void send_end_of_rib(Peer& peer, Family family);
@@ -160,13 +168,14 @@ class Speaker final : private NeighborHost {
   RouteSink* sink_;
   SpeakerConfig config_;
   std::map<PeerId, Peer> peers_;
-  std::map<IpAddress, PeerId> by_address_;
+  std::map<PeerAddress, PeerId> by_address_;
   std::map<ConnId, PeerId> conns_;
   std::array<Rib, kFamilies> ribs_;
   Sources sources_;
   AttributePool pool_;
   std::vector<Group> groups_;
   std::vector<Walk> walks_;
+  std::map<std::string, FilterRef> filters_;
   std::vector<PeerId> slow_;
   std::map<PeerId, Notification> failing_;  // once the event is over
   bool restarting_ = false;

@@ -15,7 +15,7 @@ using std::chrono::seconds;
 }  // namespace
 
 SavedNeighbor Neighbor::save() const {
-  SavedNeighbor out{.address = settings_.address,
+  SavedNeighbor out{.peer = settings_.peer(),
                     .dynamic = settings_.dynamic,
                     .held_down = held_down_,
                     .last_error = last_error_,
@@ -111,20 +111,21 @@ void Speaker::restore(const SpeakerConfig& config, const SavedSpeaker& saved, co
                       Time now) {
   now_ = now;
   config_ = config;
-  std::map<IpAddress, std::size_t> known;
-  for (std::size_t i = 0; i < saved.neighbors.size(); ++i) known[saved.neighbors[i].address] = i;
+  take_filters(config.filters);
+  std::map<PeerAddress, std::size_t> known;
+  for (std::size_t i = 0; i < saved.neighbors.size(); ++i) known[saved.neighbors[i].peer] = i;
   std::vector<PeerId> ids(saved.neighbors.size(), kLocal);
   std::vector<std::pair<PeerId, ConnId>> lost;
   for (const NeighborSettings& settings : config.neighbors) {
-    const auto at = known.find(settings.address);
-    if (at == known.end() || by_address_.contains(settings.address)) continue;  // configure() adds it
+    const auto at = known.find(settings.peer());
+    if (at == known.end() || by_address_.contains(settings.peer())) continue;  // configure() adds it
     const SavedNeighbor& n = saved.neighbors[at->second];
     Peer& peer = make(settings);
     const PeerId id = ids[at->second] = peer.neighbor->id();
     peer.source.router = n.router;
     peer.stale = n.stale;
     peer.stale_until = n.stale_until;
-    ConnId conn = n.session ? conn_of(at->second) : 0;
+    ConnId conn = n.session ? conn_of(at->second, settings) : 0;
     if (n.session && conn == 0) lost.emplace_back(id, conn = next_conn_++);
     if (conn != 0) conns_[conn] = id;
     peer.neighbor->restore(n, conn, now);

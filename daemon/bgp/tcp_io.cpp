@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/bgp/tcp_io.h"
 
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -43,6 +44,24 @@ asio::ip::address asio_of(const IpAddress& address) {
   asio::ip::address_v6::bytes_type bytes{};
   std::ranges::copy(address.bytes, bytes.begin());
   return asio::ip::address_v6(bytes);
+}
+
+// A link-local address with the interface that it is on.
+PeerAddress peer_of(const asio::ip::address& address) {
+  PeerAddress out = address_of(address);
+  std::array<char, IF_NAMESIZE> name{};
+  if (out.address.is_link_local() &&
+      if_indextoname(static_cast<unsigned>(address.to_v6().scope_id()), name.data()))
+    out.interface = name.data();
+  return out;
+}
+
+// The address of a neighbour to connect to; nothing: its interface is not there.
+std::optional<asio::ip::address> asio_of(const NeighborSettings& to) {
+  if (!to.address.is_link_local()) return asio_of(to.address);
+  const unsigned index = if_nametoindex(to.interface.c_str());
+  if (index == 0) return std::nullopt;
+  return asio::ip::address_v6(asio_of(to.address).to_v6().to_bytes(), index);
 }
 
 bool set_option(int fd, int level, int name, int value) {
@@ -101,7 +120,8 @@ std::uint64_t socket_number(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &out, &size) == 0 ? out : 0;
 }
 
-Tcp::Tcp(asio::io_context& loop, TcpEvents& events) : loop_(loop), events_(events), buffer_(kReadSize) {}
+Tcp::Tcp(asio::io_context& loop, TcpEvents& events)
+    : loop_(loop), events_(events), keys_timer_(loop), buffer_(kReadSize) {}
 
 Tcp::~Tcp() { close_all(); }
 
@@ -140,6 +160,7 @@ void Tcp::stop_listening() {
   }
   acceptors_.clear();
   keys_.clear();
+  listen_keys_.clear();
 }
 
 std::optional<std::string> Tcp::set_keys(const std::vector<TcpKey>& keys) {
@@ -174,7 +195,7 @@ void Tcp::accepted(tcp::socket socket) {
   const auto remote = socket.remote_endpoint(error);
   const auto local = error ? remote : socket.local_endpoint(error);
   if (error) return;
-  const IpAddress from = address_of(remote.address());
+  const PeerAddress from = peer_of(remote.address());
   ConnId conn = 0;
   const NeighborSettings* settings = events_.tcp_wanted(from, conn);
   if (!settings) return;
@@ -183,6 +204,7 @@ void Tcp::accepted(tcp::socket socket) {
   (void)ref->socket.non_blocking(true, error);
   ref->up = true;
   (void)prepare(ref->socket.native_handle(), *settings);
+  if (sign(*ref, *settings, true)) return;
   conns_[conn] = ref;
   if (!events_.tcp_accepted(conn, from, address_of(local.address()))) {
     conns_.erase(conn);
@@ -204,15 +226,17 @@ Tcp::Lent Tcp::lend(ConnId conn) const {
   return out;
 }
 
-void Tcp::adopt(ConnId conn, int fd, bool v6, Bytes unsent) {
+std::optional<std::string> Tcp::adopt(ConnId conn, int fd, const NeighborSettings& with, Bytes unsent) {
   const auto ref = std::make_shared<Connection>(loop_);
   asio::error_code ignored;
-  (void)ref->socket.assign(v6 ? tcp::v6() : tcp::v4(), fd, ignored);
+  (void)ref->socket.assign(with.address.v6 ? tcp::v6() : tcp::v4(), fd, ignored);
   (void)ref->socket.non_blocking(true, ignored);
+  if (auto wrong = sign(*ref, with, true)) return wrong;
   ref->up = true;
   conns_[conn] = ref;
   if (!unsent.empty()) send(conn, std::make_shared<const Bytes>(std::move(unsent)));
   read(conn, ref);
+  return std::nullopt;
 }
 
 std::size_t Tcp::unsent() const {
@@ -225,9 +249,12 @@ void Tcp::connect(ConnId conn, const NeighborSettings& to) {
   const auto ref = std::make_shared<Connection>(loop_);
   conns_[conn] = ref;
   asio::error_code error;
-  const tcp::endpoint far(asio_of(to.address), port_);
+  const auto address = asio_of(to);
+  const tcp::endpoint far(address.value_or(asio::ip::address_v6()), port_);
   (void)ref->socket.open(far.protocol(), error);
   auto wrong = error ? std::optional(error.message()) : prepare(ref->socket.native_handle(), to);
+  if (!address) wrong = "there is no interface " + to.interface;
+  if (!wrong) wrong = sign(*ref, to, false);
   if (!wrong && !to.source.is_zero()) {
     (void)ref->socket.bind({asio_of(to.source), 0}, error);
     if (error) wrong = "cannot use source " + to_string(to.source) + ": " + error.message();

@@ -13,8 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "daemon/bgp/authentication.h"
 #include "daemon/bgp/speaker.h"
 #include "daemon/core/address_range.h"
+#include "daemon/core/wake_timer.h"
 
 namespace lossless::bgp {
 
@@ -23,9 +25,9 @@ class TcpEvents {
  public:
   virtual ~TcpEvents() = default;
   // Whom a connection of theirs is from, and a number for it; nullptr: close it.
-  virtual const NeighborSettings* tcp_wanted(const IpAddress& remote, ConnId& conn) = 0;
+  virtual const NeighborSettings* tcp_wanted(const PeerAddress& remote, ConnId& conn) = 0;
   // False: close it after all.
-  virtual bool tcp_accepted(ConnId conn, const IpAddress& remote, const IpAddress& local) = 0;
+  virtual bool tcp_accepted(ConnId conn, const PeerAddress& remote, const IpAddress& local) = 0;
   virtual void tcp_connected(ConnId conn, const IpAddress& local) = 0;
   virtual void tcp_disconnected(ConnId conn, const std::string& why) = 0;
   // Something is about to be taken from a connection, or given to it.
@@ -35,6 +37,8 @@ class TcpEvents {
   virtual void tcp_received(ConnId conn, ByteView bytes) = 0;
   // Less than kFillBelow waits again.
   virtual void tcp_drained(ConnId conn) = 0;
+  // Something is wrong with all of it from now on.
+  virtual void tcp_trouble(const std::string& what) = 0;
 };
 
 // A key for connections from these addresses (RFC 2385).
@@ -47,6 +51,13 @@ struct TcpKey {
 // The kernel's number of a socket, which goes with it from process to process; 0: it has none.
 std::uint64_t socket_number(int fd);
 
+// Connections from these addresses are signed with the keys of a chain (RFC 5925).
+struct AoPeer {
+  AddressRange from;
+  std::string chain;
+  bool operator==(const AoPeer&) const = default;
+};
+
 class Tcp final : public Transport {
  public:
   Tcp(asio::io_context& loop, TcpEvents& events);
@@ -58,6 +69,15 @@ class Tcp final : public Transport {
   bool listening() const { return !acceptors_.empty(); }
   void set_port(std::uint16_t port) { port_ = port; }
   std::optional<std::string> set_keys(const std::vector<TcpKey>& keys);
+  // Of TCP-AO. First, before set_keys(): peers that are not among these are signed so no longer. Then, after
+  // it: the chains by name, and whom they are for; connections that are there go on with them.
+  void keep_key_chains(const std::vector<AoPeer>& peers);
+  std::optional<std::string> set_key_chains(std::map<std::string, net::KeyChain> chains,
+                                            const std::vector<AoPeer>& peers);
+  // What the kernel says of signatures that did not match, and of a neighbour's; `conn`: its connection, if
+  // there is one.
+  Dropped dropped();
+  Authentication authentication(ConnId conn, const NeighborSettings& of, const Dropped& dropped);
   // Sends what waits, as far as it is taken.
   void push();
   // A connection as another process can go on with it (docs/restart.md). It stays ours until the process
@@ -68,8 +88,9 @@ class Tcp final : public Transport {
     Bytes unsent = {};
   };
   Lent lend(ConnId conn) const;
-  // Goes on with one of another process. `fd` is ours from then on.
-  void adopt(ConnId conn, int fd, bool v6, Bytes unsent);
+  // Goes on with one of another process, whose keys the kernel still has. `fd` is ours from then on. Errors
+  // say why it cannot.
+  std::optional<std::string> adopt(ConnId conn, int fd, const NeighborSettings& with, Bytes unsent);
   std::size_t unsent() const;  // bytes, of all connections
   // Ends all at once.
   void close_all();
@@ -80,9 +101,19 @@ class Tcp final : public Transport {
   std::size_t queued(ConnId conn) const override;
 
  private:
+  struct Signature {
+    std::string chain;
+    net::TcpAoKeys keys;
+  };
+  struct ListenKeys {
+    AoPeer peer;
+    std::size_t acceptor = 0;
+    net::TcpAoKeys keys;
+  };
   struct Connection {
     explicit Connection(asio::io_context& loop) : socket(loop), linger(loop) {}
     asio::ip::tcp::socket socket;
+    std::unique_ptr<Signature> ao;  // of TCP-AO
     asio::steady_timer linger;
     std::deque<Chunk> out;
     std::size_t sent = 0;    // of the first chunk
@@ -104,12 +135,20 @@ class Tcp final : public Transport {
   void finish(const Ref& ref);
   void drain(const Ref& ref);
   void fail(ConnId conn, const std::string& why);
+  const net::KeyChain& chain(const std::string& name) const;
+  std::optional<std::string> renew_keys();
+  void wait_for_next_keys(std::int64_t now);
+  // Before it connects, or once it was accepted.
+  std::optional<std::string> sign(Connection& connection, const NeighborSettings& with, bool accepted);
 
   asio::io_context& loop_;
   TcpEvents& events_;
   std::uint16_t port_ = kPort;
   std::vector<asio::ip::tcp::acceptor> acceptors_;
   std::vector<TcpKey> keys_;
+  std::map<std::string, net::KeyChain> chains_;
+  std::vector<ListenKeys> listen_keys_;
+  WakeTimer keys_timer_;
   std::map<ConnId, Ref> conns_;
   std::vector<std::pair<ConnId, Ref>> dirty_;
   Bytes buffer_;

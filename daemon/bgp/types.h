@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "daemon/core/address.h"
 #include "daemon/core/wire.h"
@@ -21,6 +22,18 @@ inline constexpr PeerId kLocal = UINT32_MAX;  // this speaker itself, as the sou
 
 inline constexpr std::uint16_t kPort = 179;
 inline constexpr std::uint32_t kAsTrans = 23456;  // RFC 6793: stands for a number that takes four octets
+
+// Who a neighbour is: a link-local address is one on its interface alone.
+struct PeerAddress {
+  IpAddress address = {};
+  std::string interface = {};  // of a link-local address, else empty
+  PeerAddress() = default;
+  PeerAddress(const IpAddress& of, std::string on = {}) : address(of), interface(std::move(on)) {}
+  auto operator<=>(const PeerAddress&) const = default;
+};
+// "10.0.0.1", "fe80::1%swp1", both ways.
+std::string to_string(const PeerAddress& peer);
+std::optional<PeerAddress> parse_peer(std::string_view text);
 
 enum class Family : std::uint8_t { Ipv4Unicast, Inof };
 inline constexpr std::size_t kFamilies = 2;

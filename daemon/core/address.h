@@ -22,6 +22,7 @@ struct IpAddress {
   std::size_t size() const { return v6 ? 16 : 4; }
   ByteView view() const { return ByteView(bytes).first(size()); }
   bool is_zero() const;
+  bool is_link_local() const { return v6 && bytes[0] == 0xfe && (bytes[1] & 0xc0U) == 0x80; }
   auto operator<=>(const IpAddress&) const = default;
 };
 

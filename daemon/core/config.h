@@ -14,6 +14,7 @@
 
 #include "daemon/core/address_range.h"
 #include "daemon/dcbx/config.h"
+#include "daemon/net/key_chain.h"
 #include "daemon/pfc/alarm_config.h"
 #include "daemon/pfc/watchdog_config.h"
 
@@ -267,6 +268,15 @@ struct InofHostConfig {
   bool operator==(const InofHostConfig&) const = default;
 };
 
+// Keys of TCP-AO, by which neighbours refer to them.
+struct KeyChainConfig {
+  std::string name;  // 1-32 of a-z, 0-9, '_' and '-'
+  net::KeyChain keys = {};
+  bool operator==(const KeyChainConfig&) const = default;
+};
+inline constexpr std::size_t kMaxKeyChains = 256;
+inline constexpr std::size_t kMaxKeys = 64;  // of one chain
+
 // The BGP speaker; see docs/bgp.md.
 struct BgpConfig {
   bool on = false;
@@ -292,14 +302,41 @@ struct BgpNeighborConfig {
   bool shutdown = false;
   bool inof = true;  // families
   bool ipv4_unicast = false;
-  std::string password = {};  // TCP-MD5 (RFC 2385), 1-80 bytes
-  unsigned ttl_security = 0;  // hops away at most (RFC 5082); 0: off
-  std::string source = {};    // our address; empty: as routed
-  bool bfd = false;           // a BFD session watches it, with the settings of [bfd]
+  std::string password = {};   // TCP-MD5 (RFC 2385), 1-80 bytes
+  std::string key_chain = {};  // TCP-AO (RFC 5925); not beside a password
+  unsigned ttl_security = 0;   // hops away at most (RFC 5082); 0: off
+  std::string source = {};     // our address; empty: as routed
+  bool bfd = false;            // a BFD session watches it, with the settings of [bfd]
   unsigned max_prefixes = 1'000'000;
+  std::string interface = {};      // of a link-local address
+  std::string import_filter = {};  // filter of routes that come in; empty: all are taken
+  std::string export_filter = {};  // filter of routes that go out
   bool operator==(const BgpNeighborConfig&) const = default;
 };
 inline constexpr std::size_t kMaxBgpNeighbors = 1024;
+
+enum class BgpAction : std::uint8_t { Permit, Deny };
+// IPv4 unicast, the kinds of iNOF, and those of iNOF that we do not have.
+enum class BgpRouteKind : std::uint8_t { Any, Prefix, Host, Zone, ZoneHost, DefaultZone, HardZone, Unknown };
+
+// What all that is given says must hold of a route; see daemon/bgp/filter.h.
+struct BgpFilterRule {
+  BgpAction action = BgpAction::Permit;
+  BgpRouteKind kind = BgpRouteKind::Any;
+  std::string zone = {};    // of zones and their members
+  std::string prefix = {};  // that prefixes, hosts and members lie in
+  unsigned ge = 0;          // bits of a prefix, at least; 0: not given
+  unsigned le = 0;          // at most
+  bool operator==(const BgpFilterRule&) const = default;
+};
+struct BgpFilterConfig {
+  std::string name;  // 1-32 of a-z, 0-9, '_' and '-'
+  BgpAction otherwise = BgpAction::Deny;
+  std::vector<BgpFilterRule> rules = {};
+  bool operator==(const BgpFilterConfig&) const = default;
+};
+inline constexpr std::size_t kMaxBgpFilters = 256;
+inline constexpr std::size_t kMaxBgpFilterRules = 1000;
 
 // Ports whose hook flows are looked for: packets that come in by one of them and go out by another, or the
 // same one. A port is in one group at most.
@@ -368,6 +405,8 @@ struct Config {
   RoceConfig roce;
   BgpConfig bgp;
   std::vector<BgpNeighborConfig> bgp_neighbors;
+  std::vector<BgpFilterConfig> bgp_filters;
+  std::vector<KeyChainConfig> key_chains;
   std::vector<PortConfig> ports;
   std::vector<PortGroup> port_groups;
   std::vector<HookRule> hook_rules;
@@ -443,5 +482,8 @@ std::string_view to_string(EcmpHash h);
 std::string_view to_string(OverlayDscp d);
 std::string_view to_string(CnpPer per);
 std::string_view to_string(InofHook h);
+std::string_view to_string(net::KeyAlgorithm a);
+std::string_view to_string(BgpAction a);
+std::string_view to_string(BgpRouteKind k);
 
 }  // namespace lossless

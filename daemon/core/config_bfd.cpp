@@ -10,10 +10,6 @@ constexpr std::size_t kShortKey = 16;  // RFC 5880, 4.2 and 4.3; SHA1 has 20
 
 bool is_sha1(BfdAuth auth) { return auth == BfdAuth::KeyedSha1 || auth == BfdAuth::MeticulousSha1; }
 
-bool is_link_local(const IpAddress& address) {
-  return address.v6 && address.bytes[0] == 0xfe && (address.bytes[1] & 0xc0U) == 0x80;
-}
-
 ThresholdFault fault(std::string_view key, std::string message) { return {key, {}, std::move(message)}; }
 
 }  // namespace
@@ -35,7 +31,7 @@ std::optional<ThresholdFault> find_fault(const BfdPeerConfig& peer) {
   const auto local = parse_ip(peer.local);
   if (address && local && address->v6 != local->v6)
     return fault("local", "is of another family than address; allowed: IPv4 with IPv4, IPv6 with IPv6");
-  if (address && is_link_local(*address) && peer.interface.empty())
+  if (address && address->is_link_local() && peer.interface.empty())
     return fault("address", "is a link-local address; allowed: with interface beside it");
   if (peer.multihop && !peer.interface.empty())
     return fault("interface",

@@ -164,6 +164,52 @@ std::optional<ThresholdFault> find_fault(const BgpConfig& bgp) {
   return std::nullopt;
 }
 
+std::optional<ThresholdFault> find_fault(const BgpNeighborConfig& neighbor) {
+  if (!neighbor.password.empty() && !neighbor.key_chain.empty())
+    return ThresholdFault{"key_chain", "password",
+                          "TCP-AO does not go with TCP-MD5; allowed: key_chain or password"};
+  const auto range = parse_range(neighbor.address);
+  const bool link_local = range && range->first.is_link_local();
+  if (link_local && !range->single())
+    return ThresholdFault{
+        "address", {}, "is a range of link-local addresses; allowed: one, with interface beside it"};
+  if (link_local && neighbor.interface.empty())
+    return ThresholdFault{"address", {}, "is a link-local address; allowed: with interface beside it"};
+  if (range && !link_local && !neighbor.interface.empty())
+    return ThresholdFault{"interface", "address",
+                          "is for link-local addresses; allowed: with an address of fe80::/10"};
+  return std::nullopt;
+}
+
+std::optional<ThresholdFault> find_fault(const BgpFilterRule& rule) {
+  using enum BgpRouteKind;
+  const auto one_of = [&](std::initializer_list<BgpRouteKind> kinds) {
+    return std::ranges::find(kinds, rule.kind) != kinds.end();
+  };
+  if (!rule.zone.empty() && !one_of({Any, Zone, ZoneHost}))
+    return ThresholdFault{"zone", "kind", "is of no use here; allowed: with kind zone or zone-host"};
+  if (!rule.prefix.empty() && !one_of({Any, Prefix, Host, ZoneHost}))
+    return ThresholdFault{"prefix", "kind",
+                          "is of no use here; allowed: with kind prefix, host or zone-host"};
+  if (!rule.zone.empty() && !rule.prefix.empty() && rule.kind != ZoneHost)
+    return ThresholdFault{"prefix", "zone",
+                          "and zone are both there for members of zones alone; allowed: with kind zone-host"};
+  if (rule.ge == 0 && rule.le == 0) return std::nullopt;
+  const std::string_view key = rule.ge > 0 ? "ge" : "le";
+  if (rule.prefix.empty() || !one_of({Any, Prefix}))
+    return ThresholdFault{key, {}, "is of prefixes; allowed: with prefix, and kind prefix"};
+  const AddressPrefix prefix = prefixes_of(*parse_range(rule.prefix)).front();
+  const unsigned bits = prefix.address.v6 ? 128 : 32;
+  const unsigned ge = rule.ge > 0 ? rule.ge : prefix.length;
+  const unsigned le = rule.le > 0 ? rule.le : bits;
+  if (ge < prefix.length || le < ge || le > bits)
+    return ThresholdFault{key, "prefix",
+                          "bounds from " + std::to_string(ge) + " to " + std::to_string(le) +
+                              " bits; allowed: " + std::to_string(prefix.length) +
+                              " <= ge <= le <= " + std::to_string(bits)};
+  return std::nullopt;
+}
+
 std::optional<ThresholdFault> find_fault(const pfc::WatchdogConfig& watchdog) {
   auto message = pfc::check_watchdog(watchdog);
   if (!message) return std::nullopt;

@@ -8,6 +8,7 @@
 #include "bpf/stages/roce_flow.h"
 #include "daemon/core/address.h"
 #include "daemon/core/units.h"
+#include "daemon/core/utc.h"
 
 namespace lossless {
 namespace {
@@ -47,6 +48,10 @@ constexpr std::array<std::string_view, 3> kInofProtocols{"roce", "tcp", "iscsi"}
 constexpr std::array<std::string_view, 3> kInofHooks{"none", "nvme", "program"};
 constexpr std::array<std::string_view, 6> kBfdAuths{"none",           "simple",     "keyed-md5",
                                                     "meticulous-md5", "keyed-sha1", "meticulous-sha1"};
+constexpr std::array<std::string_view, 3> kKeyAlgorithms{"hmac-sha-1", "aes-128-cmac", "hmac-sha-256"};
+constexpr std::array<std::string_view, 2> kBgpActions{"permit", "deny"};
+constexpr std::array<std::string_view, 8> kBgpRouteKinds{"any",       "prefix",       "host",      "zone",
+                                                         "zone-host", "default-zone", "hard-zone", "unknown"};
 constexpr std::array<std::string_view, 3> kDcbxVersions{"auto", "ieee", "cee"};
 constexpr std::array<std::string_view, 3> kActions{"drop", "forward", "alert"};
 constexpr std::array<std::string_view, 2> kModes{"auto", "manual"};
@@ -92,6 +97,25 @@ bool valid_nqn(std::string_view s) {
 bool valid_password(std::string_view s) {
   constexpr std::size_t kMaxPassword = 80;  // TCP_MD5SIG_MAXKEYLEN
   return s.size() <= kMaxPassword && std::ranges::all_of(s, [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+bool valid_secret(std::string_view s) { return !s.empty() && valid_password(s); }
+
+bool valid_utc(std::string_view s) { return parse_utc(s).has_value(); }
+
+// One prefix; an address is one of full length.
+bool valid_prefix(std::string_view s) {
+  const auto range = parse_range(s);
+  return range && prefixes_of(*range).size() == 1;
+}
+
+// As a zone is called, and with a star at the end for all that begin so.
+bool valid_filter_zone(std::string_view s) {
+  if (s.ends_with('*')) s.remove_suffix(1);
+  const auto good = [](char c) {
+    return is_lower(c) || is_upper(c) || is_digit(c) || c == '_' || c == '-' || c == '.';
+  };
+  return !s.empty() && s.size() <= kMaxZoneName && std::ranges::all_of(s, good);
 }
 
 bool valid_address(std::string_view s) { return parse_ip(s).has_value(); }
@@ -140,6 +164,12 @@ constexpr std::int64_t kMaxCable = 100'000;
 constexpr std::int64_t kMaxReaction = 1'000'000;
 constexpr Rule kProgram(valid_program, "an absolute path of a file without control characters, or empty");
 constexpr std::string_view kNameForm = "1 to 32 of a-z, 0-9, '_' and '-'";
+constexpr Rule kChainName(valid_instance, "the name of a [[key_chain]]");
+constexpr Rule kFilterName(valid_instance, "the name of a [[bgp_filter]]");
+constexpr std::string_view kPrefixForm = "an address or a prefix such as \"10.0.0.0/24\", IPv4 or IPv6";
+constexpr std::string_view kFilterZoneForm =
+    "the name of a zone, 1 to 31 letters, digits, '_', '-' and '.', with '*' at its end for all that begin "
+    "so";
 constexpr Rule kFrameRate = integer(0, 1'000'000'000);
 constexpr Rule kAsn = integer(1, UINT32_MAX);
 constexpr Rule kRouterId(valid_router_id, "an IPv4 address, not 0.0.0.0");
@@ -186,6 +216,17 @@ constexpr Key<T> alpha_row() {
           },
           [](const T& object) -> Scalar { return std::int64_t{object.alpha} - LL_ALPHA_MIN; },
           [](const T& object) { return object.alpha > 0; }};
+}
+
+// One end of a lifetime, which is written as a time of the calendar. `Absent`: it has no such end.
+template <net::Lifetime net::TcpKey::* Of, std::int64_t net::Lifetime::* End, std::int64_t Absent>
+constexpr Key<net::TcpKey> time_row(std::string_view name) {
+  return {name, Rule(valid_utc, kUtcForm),
+          [](net::TcpKey& key, const Scalar& value) {
+            (key.*Of).*End = parse_utc(std::get<std::string>(value)).value_or(Absent);
+          },
+          [](const net::TcpKey& key) -> Scalar { return utc_text((key.*Of).*End); },
+          [](const net::TcpKey& key) { return (key.*Of).*End != Absent; }};
 }
 
 bool is_wrr(const QueueConfig& q) { return q.schedule == Schedule::Wrr; }
@@ -299,6 +340,44 @@ constexpr std::array kBgpNeighborKeys{
         "source", kAddress, [](const BgpNeighborConfig& n) { return !n.source.empty(); }),
     row<BgpNeighborConfig, &BgpNeighborConfig::bfd>("bfd", kBool),
     row<BgpNeighborConfig, &BgpNeighborConfig::max_prefixes>("max_prefixes", integer(1, 100'000'000)),
+    row<BgpNeighborConfig, &BgpNeighborConfig::key_chain>(
+        "key_chain", kChainName, [](const BgpNeighborConfig& n) { return !n.key_chain.empty(); }),
+    row<BgpNeighborConfig, &BgpNeighborConfig::interface>(
+        "interface", kIfname, [](const BgpNeighborConfig& n) { return !n.interface.empty(); }),
+    row<BgpNeighborConfig, &BgpNeighborConfig::import_filter>(
+        "import", kFilterName, [](const BgpNeighborConfig& n) { return !n.import_filter.empty(); }),
+    row<BgpNeighborConfig, &BgpNeighborConfig::export_filter>(
+        "export", kFilterName, [](const BgpNeighborConfig& n) { return !n.export_filter.empty(); }),
+};
+constexpr std::array kBgpFilterKeys{
+    row<BgpFilterConfig, &BgpFilterConfig::name>("name", Rule(valid_instance, kNameForm)),
+    row<BgpFilterConfig, &BgpFilterConfig::otherwise>("otherwise", Rule(kBgpActions)),
+};
+constexpr std::array kBgpFilterRuleKeys{
+    row<BgpFilterRule, &BgpFilterRule::action>("action", Rule(kBgpActions)),
+    row<BgpFilterRule, &BgpFilterRule::kind>("kind", Rule(kBgpRouteKinds)),
+    row<BgpFilterRule, &BgpFilterRule::zone>("zone", Rule(valid_filter_zone, kFilterZoneForm),
+                                             [](const BgpFilterRule& r) { return !r.zone.empty(); }),
+    row<BgpFilterRule, &BgpFilterRule::prefix>("prefix", Rule(valid_prefix, kPrefixForm),
+                                               [](const BgpFilterRule& r) { return !r.prefix.empty(); }),
+    row<BgpFilterRule, &BgpFilterRule::ge>("ge", integer(1, 128),
+                                           [](const BgpFilterRule& r) { return r.ge > 0; }),
+    row<BgpFilterRule, &BgpFilterRule::le>("le", integer(1, 128),
+                                           [](const BgpFilterRule& r) { return r.le > 0; }),
+};
+constexpr std::array kKeyChainKeys{
+    row<KeyChainConfig, &KeyChainConfig::name>("name", Rule(valid_instance, kNameForm)),
+};
+constexpr std::array kTcpKeyKeys{
+    row<net::TcpKey, &net::TcpKey::send_id>("id", integer(0, 255)),
+    row<net::TcpKey, &net::TcpKey::receive_id>("receive_id", integer(0, 255)),
+    row<net::TcpKey, &net::TcpKey::algorithm>("algorithm", Rule(kKeyAlgorithms)),
+    secret(row<net::TcpKey, &net::TcpKey::secret>("secret",
+                                                  Rule(valid_secret, "1 to 80 printable ASCII characters"))),
+    time_row<&net::TcpKey::send, &net::Lifetime::from, 0>("send_from"),
+    time_row<&net::TcpKey::send, &net::Lifetime::until, net::kForEver>("send_until"),
+    time_row<&net::TcpKey::accept, &net::Lifetime::from, 0>("accept_from"),
+    time_row<&net::TcpKey::accept, &net::Lifetime::until, net::kForEver>("accept_until"),
 };
 // The keys of BfdSettings, for it and for what is made of it.
 template <class T>
@@ -571,6 +650,22 @@ std::span<const Key<BgpNeighborConfig>> keys() {
   return kBgpNeighborKeys;
 }
 template <>
+std::span<const Key<BgpFilterConfig>> keys() {
+  return kBgpFilterKeys;
+}
+template <>
+std::span<const Key<BgpFilterRule>> keys() {
+  return kBgpFilterRuleKeys;
+}
+template <>
+std::span<const Key<KeyChainConfig>> keys() {
+  return kKeyChainKeys;
+}
+template <>
+std::span<const Key<net::TcpKey>> keys() {
+  return kTcpKeyKeys;
+}
+template <>
 std::span<const Key<PortConfig>> keys() {
   return kPortKeys;
 }
@@ -661,6 +756,10 @@ std::vector<KeyInfo> known_keys() {
   out.push_back({"inof.whitelist.allow.hosts", allowed(kHostsKey)});
   list_keys<Application>(out, "application.");
   list_keys<BgpNeighborConfig>(out, "bgp_neighbor.");
+  list_keys<BgpFilterConfig>(out, "bgp_filter.");
+  list_keys<BgpFilterRule>(out, "bgp_filter.rule.");
+  list_keys<KeyChainConfig>(out, "key_chain.");
+  list_keys<net::TcpKey>(out, "key_chain.key.");
   list_keys<PortGroup>(out, "port_group.");
   out.push_back({"port_group." + std::string(kGroupPorts), std::string(kGroupPortsAllowed)});
   list_keys<HookRule>(out, "hook_flow.");
@@ -676,6 +775,9 @@ std::string_view to_string(DcbxVersion v) { return kDcbxVersions[static_cast<std
 std::string_view to_string(LldpMode m) { return kLldpModes[static_cast<std::size_t>(m)]; }
 std::string_view to_string(OverlayDscp d) { return kOverlayDscps[static_cast<std::size_t>(d)]; }
 std::string_view to_string(CnpPer per) { return kCnpPers[static_cast<std::size_t>(per)]; }
+std::string_view to_string(net::KeyAlgorithm a) { return kKeyAlgorithms[static_cast<std::size_t>(a)]; }
+std::string_view to_string(BgpAction a) { return kBgpActions[static_cast<std::size_t>(a)]; }
+std::string_view to_string(BgpRouteKind k) { return kBgpRouteKinds[static_cast<std::size_t>(k)]; }
 std::string_view to_string(InofHook h) { return kInofHooks[static_cast<std::size_t>(h)]; }
 
 }  // namespace lossless

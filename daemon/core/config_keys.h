@@ -59,6 +59,14 @@ std::span<const Key<BgpConfig>> keys();
 template <>
 std::span<const Key<BgpNeighborConfig>> keys();
 template <>
+std::span<const Key<BgpFilterConfig>> keys();
+template <>
+std::span<const Key<BgpFilterRule>> keys();
+template <>
+std::span<const Key<KeyChainConfig>> keys();
+template <>
+std::span<const Key<net::TcpKey>> keys();
+template <>
 std::span<const Key<PortConfig>> keys();
 template <>
 std::span<const Key<QueueConfig>> keys();
@@ -138,10 +146,13 @@ void for_sections(Visit visit) {
 
 // Tables below a table, beside its plain keys.
 inline constexpr auto kTopTables = std::to_array<std::string_view>({
-    "api",  "application", "bfd",       "bfd_peer", "bfd_profile", "bgp",       "bgp_neighbor", "buffer",
-    "dcb",  "dcbx",        "dcqcn",     "ecmp",     "ecn_overlay", "hook_flow", "inof",         "inof_host",
-    "lldp", "maps",        "pfc_alarm", "port",     "port_group",  "queue",     "roce",         "watchdog",
+    "api",          "application", "bfd",       "bfd_peer",  "bfd_profile", "bgp",  "bgp_filter",
+    "bgp_neighbor", "buffer",      "dcb",       "dcbx",      "dcqcn",       "ecmp", "ecn_overlay",
+    "hook_flow",    "inof",        "inof_host", "key_chain", "lldp",        "maps", "pfc_alarm",
+    "port",         "port_group",  "queue",     "roce",      "watchdog",
 });
+inline constexpr std::array<std::string_view, 1> kKeyChainTables{"key"};
+inline constexpr std::array<std::string_view, 1> kBgpFilterTables{"rule"};
 inline constexpr std::array<std::string_view, 2> kInofTables{"whitelist", "zone"};
 inline constexpr std::array<std::string_view, 2> kWhitelistTables{"exceptions", "allow"};
 inline constexpr std::array<std::string_view, 1> kHostsTables{"hosts"};
@@ -177,6 +188,8 @@ std::optional<ThresholdFault> find_fault(const BfdSettings& bfd);
 std::optional<ThresholdFault> find_fault(const BfdPeerConfig& peer);
 std::optional<ThresholdFault> find_fault(const DcqcnConfig& dcqcn);
 std::optional<ThresholdFault> find_fault(const BgpConfig& bgp);
+std::optional<ThresholdFault> find_fault(const BgpNeighborConfig& neighbor);
+std::optional<ThresholdFault> find_fault(const BgpFilterRule& rule);
 
 // A fault in port groups or hook rules that shows only beside the rest of the configuration.
 struct HookFault {

@@ -35,7 +35,8 @@ Config read_config(Reader& reader, const toml::table& root) {
           "[lldp]");
   }
 
-  read_bgp_neighbors(reader, root, config);
+  read_key_chains(reader, root, config);
+  read_bgp(reader, root, config);
   read_ports(reader, root, config);
   read_hooks(reader, root, config);
   read_applications(reader, root, config);

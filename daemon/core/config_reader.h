@@ -83,7 +83,8 @@ void read_ports(Reader& reader, const toml::table& root, Config& out);  // after
 void read_hooks(Reader& reader, const toml::table& root, Config& out);  // after the ports
 void read_applications(Reader& reader, const toml::table& root, Config& out);
 void read_bfd(Reader& reader, const toml::table& root, Config& out);  // after [bfd]
-void read_bgp_neighbors(Reader& reader, const toml::table& root, Config& out);
+void read_key_chains(Reader& reader, const toml::table& root, Config& out);
+void read_bgp(Reader& reader, const toml::table& root, Config& out);  // after the key chains
 void read_inof(Reader& reader, const toml::table& table, InofConfig& out);
 
 template <class T>

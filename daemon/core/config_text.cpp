@@ -175,10 +175,37 @@ class Difference {
 
   // By address: their order means nothing.
   void bgp_neighbors(const Config& from, const Config& to) {
+    const auto path = [](const BgpNeighborConfig& n) {
+      return n.interface.empty() ? n.address : n.address + "%" + n.interface;
+    };
     std::map<std::string, std::array<const BgpNeighborConfig*, 2>> pairs;
-    for (const BgpNeighborConfig& n : from.bgp_neighbors) pairs[n.address][0] = &n;
-    for (const BgpNeighborConfig& n : to.bgp_neighbors) pairs[n.address][1] = &n;
+    for (const BgpNeighborConfig& n : from.bgp_neighbors) pairs[path(n)][0] = &n;
+    for (const BgpNeighborConfig& n : to.bgp_neighbors) pairs[path(n)][1] = &n;
     for (const auto& [address, pair] : pairs) keys_of("bgp_neighbor." + address + ".", pair[0], pair[1]);
+  }
+
+  // Rules by their number, since the first that matches decides.
+  void bgp_filters(const Config& from, const Config& to) {
+    std::map<std::string, std::array<std::string, 2>> texts;
+    for (const std::size_t side : {0U, 1U}) {
+      for (const BgpFilterConfig& filter : (side == 0 ? from : to).bgp_filters) {
+        const std::string path = "bgp_filter." + filter.name;
+        texts[path + ".otherwise"][side] = quoted(to_string(filter.otherwise));
+        for (std::size_t i = 0; i < filter.rules.size(); ++i)
+          texts[path + ".rule[" + std::to_string(i + 1) + "]"][side] = inline_table(filter.rules[i]);
+      }
+    }
+    for (const auto& [path, text] : texts) add(path, text[0], text[1]);
+  }
+
+  // Keys by chain and ID.
+  void key_chains(const Config& from, const Config& to) {
+    std::map<std::string, std::array<const net::TcpKey*, 2>> pairs;
+    for (const std::size_t side : {0U, 1U})
+      for (const KeyChainConfig& chain : (side == 0 ? from : to).key_chains)
+        for (const net::TcpKey& key : chain.keys)
+          pairs["key_chain." + chain.name + ".key." + std::to_string(key.send_id) + "."][side] = &key;
+    for (const auto& [path, pair] : pairs) keys_of(path, pair[0], pair[1]);
   }
 
   std::vector<ConfigChange> take() { return std::move(changes_); }
@@ -276,6 +303,29 @@ void write_bfd(std::string& out, const Config& config) {
   }
 }
 
+void write_bgp(std::string& out, const Config& config) {
+  for (const BgpNeighborConfig& neighbor : config.bgp_neighbors) {
+    out += "\n[[bgp_neighbor]]\n";
+    write_keys(out, "", neighbor);
+  }
+  for (const BgpFilterConfig& filter : config.bgp_filters) {
+    out += "\n[[bgp_filter]]\n";
+    write_keys(out, "", filter);
+    for (const BgpFilterRule& rule : filter.rules) {
+      out += "  [[bgp_filter.rule]]\n";
+      write_keys(out, "  ", rule);
+    }
+  }
+  for (const KeyChainConfig& chain : config.key_chains) {
+    out += "\n[[key_chain]]\n";
+    write_keys(out, "", chain);
+    for (const net::TcpKey& key : chain.keys) {
+      out += "  [[key_chain.key]]\n";
+      write_keys(out, "  ", key);
+    }
+  }
+}
+
 const PortConfig* find_port(const Config& config, const std::string& name) {
   const auto at = std::ranges::find(config.ports, name, &PortConfig::name);
   return at == config.ports.end() ? nullptr : &*at;
@@ -291,6 +341,8 @@ std::vector<ConfigChange> diff_config(const Config& from, const Config& to) {
   });
   diff.inof(from.inof, to.inof);
   diff.bgp_neighbors(from, to);
+  diff.bgp_filters(from, to);
+  diff.key_chains(from, to);
   for (const PortConfig& port : from.ports) {
     if (const PortConfig* same = find_port(to, port.name)) {
       diff.port(port, *same);
@@ -315,10 +367,7 @@ std::string to_toml(const Config& config) {
     out.append("\n[").append(name).append("]\n");
     write_keys(out, "", config.*member);
   });
-  for (const BgpNeighborConfig& neighbor : config.bgp_neighbors) {
-    out += "\n[[bgp_neighbor]]\n";
-    write_keys(out, "", neighbor);
-  }
+  write_bgp(out, config);
   for (const PortConfig& port : config.ports) write_port(out, port);
   write_hooks(out, config);
   for (const Application& entry : config.applications) {

@@ -20,7 +20,7 @@ std::optional<std::int64_t> next_change(const KeyChain& chain, std::int64_t now)
   std::optional<std::int64_t> next;
   for (const TcpKey& key : chain) {
     for (const std::int64_t at : {key.send.from, key.send.until, key.accept.from, key.accept.until}) {
-      const bool never = at == std::numeric_limits<std::int64_t>::max();
+      const bool never = at == kForEver;
       if (at > now && !never && (!next || at < *next)) next = at;
     }
   }

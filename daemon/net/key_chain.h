@@ -14,10 +14,12 @@ namespace lossless::net {
 // RFC 5926, and HMAC-SHA-256 cut to 128 bits as other routers have it.
 enum class KeyAlgorithm : std::uint8_t { HmacSha1, AesCmac, HmacSha256 };
 
+inline constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
+
 // Seconds since 1970, from the first up to but not including the last.
 struct Lifetime {
   std::int64_t from = 0;
-  std::int64_t until = std::numeric_limits<std::int64_t>::max();
+  std::int64_t until = kForEver;
   bool has(std::int64_t now) const { return from <= now && now < until; }
   bool operator==(const Lifetime&) const = default;
 };

@@ -33,12 +33,12 @@ void go_on(const bgp::SavedSpeaker& saved, bool alive) {
   bgp::SpeakerConfig config{.self = {.asn = 65001, .router_id = 0x0a000001, .cluster_id = 0x0a000001}};
   for (const bgp::SavedNeighbor& n : saved.neighbors) {
     bgp::NeighborSettings settings{
-        .address = n.address, .asn = 65001, .local_asn = 65001, .router_id = 0x0a000001};
+        .address = n.peer.address, .asn = 65001, .local_asn = 65001, .router_id = 0x0a000001};
     settings.families.add(bgp::Family::Inof);
     config.neighbors.push_back(settings);
   }
   bgp::ConnId next = 1000;
-  speaker.restore(config, saved, [&](std::size_t) { return alive ? next++ : 0; }, now);
+  speaker.restore(config, saved, [&](std::size_t, const bgp::NeighborSettings&) { return alive ? next++ : 0; }, now);
   speaker.configure(config, now);
   while (speaker.fill(now)) {
   }

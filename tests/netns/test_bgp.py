@@ -148,6 +148,9 @@ def test_md5(fabric, wait_for, theirs, comes_up):
     wait_for(lambda: int(kernel(f.ns["a"], "TCPMD5Failure")) + int(kernel(f.ns["a"], "TCPMD5NotFound")) > 0,
              what="segments that the kernel dropped")
     assert not f.up("a", "b")
+    seen = f.neighbor("a", "b")["authentication"]
+    assert seen["kind"] == "md5" and int(seen["md5_failures"]) + int(seen["md5_not_found"]) > 0
+    assert "of whichever neighbour here" in seen["trouble"]
 
 
 def kernel(netns, name):
@@ -157,6 +160,96 @@ def kernel(netns, name):
             head, values = [line.split() for line in file if line.startswith("TcpExt:")]
         return values[head.index(name)]
     return in_namespace(netns, read)
+
+
+def test_tcp_ao_needs_a_kernel_that_has_it(fabric):
+    f = fabric(["a", "b"], inof=False)
+    f.connect("a", "b")
+    f.start("a")
+    has = {c["name"]: c["available"] for c in f.ctl("a", "show", "capabilities")["kernel"]}["tcp-ao"]
+    f.connect("a", "b", {"key_chain": "c"})
+    chain = [{"name": "c", "key": [{"id": 1, "secret": "s"}]}]
+    f.daemons["a"].configure({}, [{"name": "up"}], tables=f.tables("a", key_chain=chain))
+    done = f.daemons["a"].run_ctl("reload")
+    assert (done.returncode == 0) == has, done.stderr
+    if not has:
+        assert "bgp_neighbor 10.99.0.2: key_chain" in done.stderr and "needs TCP-AO, which this kernel (" in done.stderr
+        assert f.neighbor("a", "b")["authentication"]["kind"] == "none", "nothing of it is in force"
+
+
+STORAGE = {"name": "storage", "otherwise": "deny", "rule": [{"action": "permit", "zone": "gold*"}]}
+
+
+def test_filters_in_and_out_without_a_flap(fabric, wait_for):
+    f = fabric(["a", "b"])
+    f.connect("a", "b")
+    own = {"a": {"zone": [{"name": "gold", "hosts": ["10.0.0.1"]}, {"name": "red", "hosts": ["10.0.0.2"]}]}, "b": {}}
+    for name in "ab":
+        f.start(name, inof=own[name])
+    wait_for(lambda: f.up("a", "b"), what="the session")
+
+    def zones():
+        routes = f.ctl("b", "show", "bgp", "inof", "routes", "--kind", "zone", "--neighbor", f.ip("a"))["routes"]
+        return sorted(r["route"].split()[0] for r in routes)
+
+    def reload(name, keys):
+        f.neighbors[name] = {"b" if name == "a" else "a": keys}
+        f.daemons[name].configure({}, [{"name": "up"}], tables=f.tables(name, inof=own[name], bgp_filter=[STORAGE]))
+        f.ctl(name, "reload")
+    wait_for(lambda: zones() == ["gold", "red"], what="both zones")
+    reload("b", {"import": "storage"})
+    wait_for(lambda: zones() == ["gold"], what="what the import filter lets in")
+    wait_for(lambda: int(f.neighbor("b", "a")["filtered_routes"]) > 0, what="denied routes")
+    policy = f.ctl("b", "show", "bgp", "policy")["filters"]
+    assert [(p["name"], p["import"], p["export"]) for p in policy] == [("storage", [f.ip("a")], [])]
+    assert [r["match"] for r in policy[0]["rules"]] == ["zone gold*", "all others"]
+    assert all(int(r["import_hits"]) > 0 for r in policy[0]["rules"])
+    assert "zone gold*" in f.daemons["b"].run_ctl("show", "bgp", "policy", "storage").stdout
+    bad = f.daemons["b"].run_ctl("show", "bgp", "policy", "other")
+    assert bad.returncode == 1 and "filters: storage" in bad.stderr
+    reload("b", {})
+    wait_for(lambda: zones() == ["gold", "red"], what="both zones again")
+    reload("a", {"export": "storage"})
+    wait_for(lambda: zones() == ["gold"], what="what the export filter lets out")
+    reload("a", {})
+    wait_for(lambda: zones() == ["gold", "red"], what="both zones at the end")
+    assert f.neighbor("b", "a")["established"] == "1" and f.neighbor("b", "a")["dropped"] == "0"
+
+
+def link_local(sandbox, netns, dev, address):
+    sandbox.run(netns, "sysctl", "-qw", f"net.ipv6.conf.{dev}.disable_ipv6=0", f"net.ipv6.conf.{dev}.addr_gen_mode=1")
+    sandbox.run(netns, "ip", "addr", "add", f"{address}/64", "dev", dev, "nodad")
+
+
+def test_link_local_neighbors_with_bfd(sandbox, wait_for):
+    """A spine has the same address of a leaf on each of two links."""
+    spine, leaves = sandbox.netns("s"), {n: sandbox.netns(n) for n in ("l1", "l2")}
+    for n, netns in leaves.items():
+        sandbox.veth((spine, n, ""), (netns, "up", ""))
+        link_local(sandbox, spine, n, "fe80::1")
+        link_local(sandbox, netns, "up", "fe80::2")
+
+    def tables(router_id, neighbors):
+        return {"bgp": {"on": True, "asn": ASN, "router_id": router_id, "hold_s": 30, "connect_retry_s": 1},
+                "bfd": {"transmit_ms": 100, "receive_ms": 100},
+                "bgp_neighbor": [{"address": a, "interface": i, "bfd": True, "ipv4_unicast": True} for a, i in neighbors]}
+    s = sandbox.daemon(spine, list(leaves), name="s", tables=tables("10.0.0.9", [("fe80::2", n) for n in leaves]))
+    daemons = {n: sandbox.daemon(netns, ["up"], name=n, tables=tables(f"10.0.0.{i}", [("fe80::1", "up")]))
+               for i, (n, netns) in enumerate(leaves.items(), 1)}
+
+    def states():
+        return {n["address"]: n["state"] for n in s.ctl("show", "bgp", "summary")["neighbors"]}
+    wait_for(lambda: states() == {"fe80::2%l1": "Established", "fe80::2%l2": "Established"}, 20, "both sessions")
+    wait_for(lambda: [x["state"] for x in s.ctl("show", "bfd")["peers"]] == ["up", "up"], 20, "both BFD sessions")
+    assert daemons["l1"].ctl("show", "bgp", "neighbors", "fe80::1%up")["neighbors"][0]["router_id"] == "10.0.0.9"
+    sandbox.run(leaves["l1"], "ip", "addr", "del", "fe80::2/64", "dev", "up")
+    wait_for(lambda: states()["fe80::2%l1"] != "Established", 5, "the fall of one by BFD")
+    assert "BFD" in s.ctl("show", "bgp", "neighbors", "fe80::2%l1")["neighbors"][0]["last_error"]
+    assert states()["fe80::2%l2"] == "Established"
+    s.ctl("clear", "bgp", "fe80::2%l2")
+    wait_for(lambda: states()["fe80::2%l2"] == "Established", 20, "the other one again")
+    bad = s.run_ctl("show", "bgp", "neighbors", "fe80::2")
+    assert bad.returncode == 1 and "fe80::2%l2" in bad.stderr
 
 
 def test_ttl_security(fabric, wait_for, sandbox):

@@ -46,8 +46,8 @@ struct Line {
   void hand_over(const SavedSpeaker& saved, const Node* lost = nullptr) {
     next = &sim.add("10.0.0.10");
     next->config = r.config;
-    const auto conn_of = [&](std::size_t i) -> ConnId {
-      const IpAddress& whom = saved.neighbors[i].address;
+    const auto conn_of = [&](std::size_t i, const NeighborSettings&) -> ConnId {
+      const IpAddress& whom = saved.neighbors[i].peer.address;
       if (lost && whom == lost->address_) return 0;
       const Sim::End old{&r, r.speaker.find(whom)->connection()};
       const Sim::End far = sim.peers.at(old);

@@ -96,6 +96,13 @@ TEST(TcpAo, AnotherSecretDoesNot) {
   const auto state = tcp_ao_state(pair.listener_.get());
   ASSERT_TRUE(state) << state.error();
   EXPECT_GT(state->bad, 0U);
+  const auto keys = tcp_ao_keys(pair.listener_.get());
+  ASSERT_TRUE(keys) << keys.error();
+  ASSERT_EQ(keys->size(), 1U);
+  EXPECT_EQ(keys->front().peer, kLoopback);
+  EXPECT_EQ(keys->front().prefix_length, 32U);
+  EXPECT_EQ(keys->front().key, key(5, "another"));
+  EXPECT_EQ(keys->front().bad, state->bad) << "by peer";
 }
 
 TEST(TcpAo, AnotherIdDoesNot) {
@@ -111,17 +118,53 @@ TEST(TcpAo, RolloverKeepsTheConnection) {
   const KeyChain chain{key(1, "old", {0, 200}, {0, 300}), key(2, "new", {.from = 200}, {.from = 100})};
   Pair pair;
   ASSERT_TRUE(pair.connect(chain, chain, 50));
-  TcpAoKeys accepted = pair.listening_;
+  auto accepted = TcpAoKeys::of(pair.server_.get(), chain);
+  ASSERT_TRUE(accepted) << accepted.error();
   for (const std::int64_t now : {50, 100, 200, 300}) {
     ASSERT_EQ(pair.calling_.apply(pair.client_.get(), chain, now, false), Status()) << now;
     EXPECT_TRUE(pair.exchange()) << now;
-    ASSERT_EQ(accepted.apply(pair.server_.get(), chain, now, false), Status()) << now;
+    ASSERT_EQ(accepted->apply(pair.server_.get(), chain, now, false), Status()) << now;
     EXPECT_TRUE(pair.exchange()) << now;
   }
   const auto state = tcp_ao_state(pair.server_.get());
   ASSERT_TRUE(state) << state.error();
   EXPECT_EQ(state->current_id, 2);
   EXPECT_EQ(state->bad + state->no_key, 0U);
+}
+
+// The kernel hashes an AES secret of another size than 16 bytes: what comes back is not what was given.
+TEST(TcpAo, AcceptedAesKeysAreTakenForWhatTheyAre) {
+  TcpKey aes = key(9, "a secret of another size");
+  aes.algorithm = KeyAlgorithm::AesCmac;
+  Pair pair;
+  ASSERT_TRUE(pair.connect({aes}, {aes}, 0));
+  auto accepted = TcpAoKeys::of(pair.server_.get(), {aes});
+  ASSERT_TRUE(accepted) << accepted.error();
+  EXPECT_EQ(accepted->apply(pair.server_.get(), {aes}, 0, false), Status());
+  EXPECT_TRUE(pair.exchange());
+}
+
+// Lifetimes are ours alone: another one is no other key.
+TEST(TcpAo, AnotherLifetimeLeavesTheKeyInUse) {
+  Pair pair;
+  ASSERT_TRUE(pair.connect({key(5, "secret")}, {key(5, "secret")}, 0));
+  EXPECT_EQ(pair.calling_.apply(pair.client_.get(), {key(5, "secret", {0, 100})}, 0, false), Status());
+  EXPECT_TRUE(pair.exchange());
+}
+
+TEST(TcpAo, WithoutKeysAConnectionIsNotSigned) {
+  Pair pair;
+  EXPECT_EQ(pair.listening_.apply(pair.listener_.get(), {key(5, "secret")}, 0, true), Status());
+  EXPECT_EQ(pair.listening_.clear(pair.listener_.get()), Status());
+  const auto keys = tcp_ao_keys(pair.listener_.get());
+  EXPECT_TRUE(keys && keys->empty());
+  sockaddr_in to{};
+  socklen_t size = sizeof to;
+  getsockname(pair.listener_.get(), reinterpret_cast<sockaddr*>(&to), &size);
+  ASSERT_EQ(connect(pair.client_.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+  ASSERT_TRUE(readable(pair.listener_.get(), 2000));
+  const Fd accepted(accept4(pair.listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  EXPECT_FALSE(TcpAoKeys::of(accepted.get(), {key(5, "secret")}));
 }
 
 }  // namespace
