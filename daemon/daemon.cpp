@@ -156,9 +156,11 @@ Status Daemon::start(const Config& config, restart::NamedFds inherited) {
   dcqcn_ = std::make_unique<dcqcn::DcqcnService>(loop_, *ports_);
   inof_host_ = std::make_unique<inof::HostService>(loop_, *netlink_);
   inof_switch_ = std::make_unique<inof::SwitchService>(loop_, *ports_, lldp_->agent(), instance_);
-  dcb_ = std::make_unique<dcb::DcbService>(*netlink_, *pfc_);
+  dcb_ = std::make_unique<dcb::DcbService>(*netlink_, *pfc_, run_dir(instance_));
+  ports_->set_condition([this](const PortConfig& port) { return dcb_->why_not(port); });
   bfd_ = std::make_unique<bfd::BfdService>(loop_);
   dcbx_ = std::make_unique<dcbx::DcbxService>(*ports_, lldp_->agent());
+  dcbx_->on_change([this] { dcb_->apply(ports_->running(), ports_->ports()); });
   bgp_ = std::make_unique<bgp::BgpService>(loop_, *inof_switch_, *bfd_, adopted);
   pfc_->on_deadlock(
       [this](const std::string& port, unsigned tc, bool on) { inof_switch_->pfc_deadlock(port, tc, on); });
@@ -177,6 +179,7 @@ Status Daemon::start(const Config& config, restart::NamedFds inherited) {
                                                                inof_switch_->leave();
                                                                stop();
                                                              }});
+  if (auto ok = dcb_->check(config); !ok) return ok;
   auto server = api::Server::listen(
       config.api, loop_, *context_,
       {lldp::make_api(loop_, *lldp_, *ports_), dcqcn::make_api(loop_, *dcqcn_),
@@ -279,6 +282,7 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
   if (file->roce.max_flows != running.roce.max_flows)
     return fail(config_file_ + ": roce.max_flows cannot change while losslessd runs; restart it for that");
   if (const auto fault = bgp::BgpService::find_kernel_fault(*file)) return fail(config_file_ + ": " + *fault);
+  if (auto ok = dcb_->check(*file); !ok) return fail(config_file_ + ": " + ok.error());
   auto changes = diff_config(running, *file);
   if (auto ok = roce_->configure(file->roce); !ok) return fail(ok.error());
   if (auto ok = ports_->configure(*file); !ok) return fail(ok.error());

@@ -58,7 +58,7 @@ class SwitchDaemon:
         if named != set(rates):
             raise DaemonError(f"the configuration names the ports {', '.join(sorted(named))}; there are {', '.join(sorted(rates))}")
         tables = {name: table for name, table in document.items()
-                  if isinstance(table, dict) and name not in ("api", "queue")}
+                  if isinstance(table, (dict, list)) and name not in ("api", "queue", "port", "port_group", "hook_flow")}
         tables[""] = {name: value for name, value in document.items() if not isinstance(value, (dict, list))}
         tables[""].pop("instance", None)
         ports = [{**port, "rate": rates[port["name"]]} for port in document["port"]]
