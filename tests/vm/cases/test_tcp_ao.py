@@ -47,7 +47,7 @@ class Pair:
             self.configure(name, chain, (neighbors or {}).get(name))
             self.daemons[name].start()
         for daemon in self.daemons.values():
-            daemon.wait_ready(LIMIT_S)
+            daemon.wait_ready(3 * LIMIT_S)
 
     def reload(self, name, chain, neighbor=None):
         self.configure(name, chain, neighbor)
