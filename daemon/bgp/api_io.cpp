@@ -115,7 +115,7 @@ void fill_session(const Neighbor& n, v1::BgpNeighbor& out) {
   std::string connect = n.connect_error();
   // Whoever drops what has a wrong key tells only itself.
   const bool is_signed = !s.password.empty() || !s.key_chain.empty();
-  if (!connect.empty() && is_signed) connect += " (a key that differs looks like this)";
+  if (connect.starts_with("cannot connect") && is_signed) connect += " (a key that differs looks like this)";
   out.set_connect_error(connect);
   if (n.peer_open()) fill_open(*n.peer_open(), out);
   if (!n.established()) return;

@@ -204,7 +204,8 @@ void Tcp::accepted(tcp::socket socket) {
   (void)ref->socket.non_blocking(true, error);
   ref->up = true;
   (void)prepare(ref->socket.native_handle(), *settings);
-  if (sign(*ref, *settings, true)) return;
+  if (const auto unsigned_one = sign(*ref, *settings, true))
+    return events_.tcp_disconnected(conn, *unsigned_one);  // whoever was made for it goes, too
   conns_[conn] = ref;
   if (!events_.tcp_accepted(conn, from, address_of(local.address()))) {
     conns_.erase(conn);
