@@ -36,9 +36,11 @@ int ll_classify_ingress(struct __sk_buff *skb)
 	struct ll_port *port = ll_find_port(skb->ifindex);
 	struct ll_port_stats *stats;
 	struct ll_class_stats *class;
+	struct ll_roce_packet roce = {};
 	struct ll_headers h;
 	struct ll_class c;
-	__u32 key;
+	__u32 key, where, kind;
+	int follows;
 
 	if (!port)
 		return LL_TCX_NEXT;
@@ -49,7 +51,12 @@ int ll_classify_ingress(struct __sk_buff *skb)
 	ll_parse_skb(skb, &h);
 	if (LL_UNLIKELY(port->guard) && h.ip && ll_zone_guard(skb, port->slot, port->guard, h.l3_off, h.ip))
 		return LL_TCX_DROP;
-	if (LL_UNLIKELY(port->host) && h.ip && ll_host_ingress(skb, port->slot, port->host, h.l3_off, h.ip))
+	where = LL_ROCE_WHERE(&h);
+	kind = LL_ROCE_OTHER;
+	follows = ll_roce_on();
+	if (h.ip && (follows || port->host))
+		kind = (__u32)ll_roce_look(skb, where, &roce);
+	if (LL_UNLIKELY(port->host) && h.ip && ll_host_ingress(skb, where, kind, &roce, port))
 		return LL_TCX_DROP;
 	if (LL_UNLIKELY(port->overlay) && h.ip && ll_overlay_ingress(skb, port->slot, h.l3_off, h.ip, h.tos))
 		return LL_TCX_DROP;
@@ -63,7 +70,8 @@ int ll_classify_ingress(struct __sk_buff *skb)
 		class->packets += ll_segments(skb);
 		class->bytes += skb->len;
 	}
-	ll_roce_enter(skb, &h, port->slot, c.tc);
+	if (follows)
+		ll_roce_enter(skb, where, &roce, kind, port->slot, c.tc);
 	if (LL_LIKELY(!c.untrusted && h.bad == LL_BAD_NONE && !port->remark))
 		return LL_TCX_NEXT;
 
