@@ -109,7 +109,8 @@ __weak int ll_host_bad(__u32 slot, __u32 kind)
 	return 0;
 }
 
-/* Whether what follows the IP header may have RoCEv2 behind it: `next` is the octet at 6 of an IPv6 header. */
+/* Whether what follows the IP header may have RoCEv2 behind it: `next` is the octet at 6 of an IPv6 header.
+ */
 static __always_inline int ll_host_may_hide(__u32 version, __u8 next)
 {
 	return version == 4 || ll_is_extension(next) || next == LL_PROTO_FRAGMENT;

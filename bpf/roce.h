@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * RoCEv2 flows on tcx ingress: found in the packet, handed to roce_count.h, and what only tcx can add to them.
- * tcx egress adds the rest. Nothing here decides about a packet.
+ * RoCEv2 flows on tcx ingress: found in the packet, handed to roce_count.h, and what only tcx can add to
+ * them. tcx egress adds the rest. Nothing here decides about a packet.
  */
 #ifndef LOSSLESS_ROCE_H
 #define LOSSLESS_ROCE_H

@@ -44,8 +44,7 @@ static __always_inline void ll_roce_keep_note(const struct ll_roce_note_key *at,
 }
 
 /* A request that will be answered, of a flow without a pair. */
-__weak int ll_roce_note_request(const struct ll_roce_key *key, __u32 psn, __u32 sport, __u64 now,
-				    int both)
+__weak int ll_roce_note_request(const struct ll_roce_key *key, __u32 psn, __u32 sport, __u64 now, int both)
 {
 	struct ll_roce_note_key at;
 
@@ -127,7 +126,7 @@ static __always_inline void ll_roce_conclude(struct ll_roce_flow *f, const struc
 
 /* A packet that answers requests of the other direction, in a flow that CM did not pair. */
 __weak int ll_roce_answer(struct ll_roce_flow *f, const struct ll_roce_key *key, const struct ll_roce *r,
-			      __u64 now, __u64 syndrome_slot)
+			  __u64 now, __u64 syndrome_slot)
 {
 	__u32 slot = syndrome_slot & 0xffff;
 	struct ll_roce_stats *stats = bpf_map_lookup_elem(&roce_stats, &slot);
@@ -170,8 +169,8 @@ static __always_inline void ll_roce_see_cnp(const struct ll_roce_flow *f, const 
 		data->cnps_seen++;
 }
 
-static __always_inline void ll_roce_pairing(struct ll_roce_flow *f, const struct ll_roce_packet *p, __u32 slot,
-					    __u64 now)
+static __always_inline void ll_roce_pairing(struct ll_roce_flow *f, const struct ll_roce_packet *p,
+					    __u32 slot, __u64 now)
 {
 	enum ll_roce_noting noting;
 

@@ -26,8 +26,8 @@ static __always_inline int ll_roce_on(void)
 }
 
 /*
- * Parses from the IP header on, which `where` names, and finds the key of the packet's flow. [data, end) is what
- * may be read, of `len` bytes of the frame.
+ * Parses from the IP header on, which `where` names, and finds the key of the packet's flow. [data, end) is
+ * what may be read, of `len` bytes of the frame.
  */
 static __always_inline enum ll_roce_kind ll_roce_read_bytes(const __u8 *data, const __u8 *end, __u32 len,
 							    __u32 where, struct ll_roce *r,
@@ -72,7 +72,8 @@ static __always_inline int ll_roce_meant(const __u8 *data, const __u8 *end, __u3
 static __always_inline enum ll_roce_kind ll_roce_read_once(struct __sk_buff *skb, __u32 where,
 							   struct ll_roce *r, struct ll_roce_key *key)
 {
-	return ll_roce_read_bytes((void *)(long)skb->data, (void *)(long)skb->data_end, skb->len, where, r, key);
+	return ll_roce_read_bytes((void *)(long)skb->data, (void *)(long)skb->data_end, skb->len, where, r,
+				  key);
 }
 
 /* The same of an sk_buff, whose headers may sit in page fragments; they are pulled only then. */

@@ -28,8 +28,10 @@ struct Port {
   PortConfig config;
   std::uint32_t slot = 0;  // row in the datapath's arrays
   PortState state = PortState::Absent;
-  std::string reason;  // why it is not attached
-  net::Link link;      // ifindex 0 while absent
+  std::string reason;       // why it is not attached
+  net::Link link;           // ifindex 0 while absent
+  bool xdp = false;         // native XDP is on beside tcx
+  std::string xdp_refused;  // why it is not, though it was tried
   // What was last put into the kernel; only differences are sent.
   std::optional<QueueTree> tree;
   std::optional<ll_port> row;
@@ -87,6 +89,7 @@ class PortService {
                       const std::vector<net::QdiscInfo>& qdiscs);
   Status take_over(Port& port, const std::vector<net::QdiscInfo>& qdiscs);
   Status write_rows(Port& port);
+  Status take_xdp(Port& port, bool anew);
   Result<pfc::PortInfo> plan_pfc(const Port& port) const;
   Status write_applications(const std::vector<Application>& entries);
   Status take_overlay(Port& port);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the RoCEv2 flow stage costs: ns a packet with many flows in random order, and a flood of flows that are
-// never seen again. Test runs that go through batches of different packets, as a port that receives does; a
-// system call for each packet would measure the caches that it empties. Prints figures; fails only when
+// What the RoCEv2 flow stage costs: ns a packet with many flows in random order, and a flood of flows that
+// are never seen again. Test runs that go through batches of different packets, as a port that receives does;
+// a system call for each packet would measure the caches that it empties. Prints figures; fails only when
 // something does not work.
 //
-//   flows_bench [--quick]      needs root
+//   flows_bench [--quick] [FLOWS]      needs root; FLOWS: with this many alone, and no flood
 #include <bpf/libbpf.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -69,9 +70,7 @@ class Flows {
     return static_cast<double>(result->ns_per_run) / LL_FLOWS_BATCH;
   }
 
-  ll_roce_stats stats() const {
-    return CounterMap<ll_roce_stats>(bpf_map__fd(bpf_->maps.roce_stats)).sum(0);
-  }
+  ll_roce_stats stats() const { return CounterMap<ll_roce_stats>(bpf_map__fd(bpf_->maps.roce_stats)).sum(0); }
   std::size_t kept() const {
     return Map<ll_roce_key, ll_roce_flow>(bpf_map__fd(bpf_->maps.roce_flows)).keys().size();
   }
@@ -132,12 +131,18 @@ int main(int argc, char** argv) {
   const bool quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
   const unsigned rounds = quick ? 5 : 15;
   const std::uint32_t packets = quick ? 400'000 : 2'000'000;
+  const auto only =
+      static_cast<std::uint32_t>(argc > (quick ? 2 : 1) ? std::strtoul(argv[argc - 1], nullptr, 10) : 0);
   try {
-    std::printf("RoCEv2 flow stage, ns a packet in random order, %d packets a run, %u rounds with and without\n",
-                LL_FLOWS_BATCH, rounds);
-    measure(1000, 140, rounds, packets);
-    measure(100'000, 350, rounds, packets);
-    measure(1'000'000, 350, rounds, packets);
+    std::printf(
+        "RoCEv2 flow stage, ns a packet in random order, %d packets a run, %u rounds with and without\n",
+        LL_FLOWS_BATCH, rounds);
+    for (const std::uint32_t flows : {1000U, 100'000U, 1'000'000U})
+      if (!only) measure(flows, flows == 1000 ? 140 : 350, rounds, packets);
+    if (only) {
+      measure(only, only <= 1000 ? 140 : 350, rounds, packets);
+      return 0;
+    }
     flood(kFlood, LL_ROCE_FLOWS_DEFAULT);
     flood(kFlood, LL_ROCE_FLOWS_MAX);
   } catch (const std::exception& error) {

@@ -8,11 +8,11 @@
 #define LL_FLOWS_BATCH 64 /* packets a run */
 
 struct ll_flows_bench {
-	__u64 random;   /* state of the sequence */
-	__u32 flows;    /* how many there are */
-	__u32 at;       /* where it is, in order */
-	__u32 in_order; /* 1: one after the other, 0: at random */
-	__u32 reserved;
+  __u64 random;   /* state of the sequence */
+  __u32 flows;    /* how many there are */
+  __u32 at;       /* where it is, in order */
+  __u32 in_order; /* 1: one after the other, 0: at random */
+  __u32 reserved;
 };
 
 #endif
