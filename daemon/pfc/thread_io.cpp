@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <mutex>
 #include <utility>
 
 #include "bpf/stages/latency.h"

@@ -8,11 +8,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <variant>
 #include <vector>
 
+#include "daemon/core/pi_mutex.h"
 #include "daemon/net/gate_io.h"
 #include "daemon/pfc/follow_cpu_io.h"
 #include "daemon/pfc/pause_table.h"
@@ -72,7 +72,7 @@ class PauseThread {
   Nanos closing_since_ = 0;  // arrival of the frame that is acted on, 0: none
   std::unique_ptr<ring_buffer, void (*)(ring_buffer*)> ring_;
   Fd epoll_, timer_, wake_, raw_;
-  std::mutex mutex_;
+  PiMutex mutex_;
   std::vector<Order> orders_;  // guarded by mutex_
   std::atomic<bool> has_orders_ = false;
   bool stopping_ = false;

@@ -34,6 +34,7 @@ void read_cm(Model& model, const std::vector<std::uint8_t>& frame, const ll_roce
   const std::size_t at = std::min<std::size_t>(r.ext_at + sizeof(ll_deth), frame.size());
   const std::vector<std::uint8_t> mad(frame.begin() + static_cast<std::ptrdiff_t>(at), frame.end());
   ll_cm cm;
+  if (mad.empty()) return;
   if (!ll_cm_parse(mad.data(), mad.data() + mad.size(), &cm)) return;
   require(cm.qpn <= LL_PSN_MASK && cm.psn <= LL_PSN_MASK);
   if (ll_roce_may_wait(&model.request, cm.qpn, model.now)) model.request = {model.now, cm.qpn, 0};
@@ -85,6 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     const std::vector<std::uint8_t> frame(data.begin() + 2,
                                           data.begin() + 2 + static_cast<std::ptrdiff_t>(length));
     data = data.subspan(2 + length);
+    if (frame.empty()) continue;  // its data() may be null, with which one cannot reckon
     model.now += 1'000'000;
     ll_roce r;
     if (ll_roce_parse(frame.data(), frame.data() + frame.size(), static_cast<__u32>(frame.size()), &r) !=

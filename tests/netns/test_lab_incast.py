@@ -29,7 +29,7 @@ SHAPE = {
     "queue_bytes": {"p50": int, "p99": int, "max": int},
     "fct_ms": {kind: {"n": int, "p50": (int, float), "p99": (int, float)} for kind in ("all", "mice", "elephants")},
     "goodput_mbps": (int, float), "goodput_limit_mbps": (int, float), "retransmitted": int,
-    "flows": list, "drops_by_place": dict,
+    "fairness": float, "flows": list, "drops_by_place": dict,
 }
 
 
@@ -95,6 +95,7 @@ def test_ecn_keeps_the_queue_short_without_loss_of_goodput(measured):
     plain, ecn = measured["plain"].outcome, measured["ecn"].outcome
     assert ecn["queue_bytes"]["p99"] <= plain["queue_bytes"]["p99"] / 4
     assert ecn["goodput_mbps"] >= 0.95 * ecn["goodput_limit_mbps"]
+    assert ecn["fairness"] >= 0.95
     assert ecn["fct_ms"]["mice"]["n"] > 0
     assert ecn["fct_ms"]["mice"]["p50"] < plain["fct_ms"]["mice"]["p50"]
 

@@ -203,6 +203,18 @@ def test_losses_are_explained_by_place_or_stand_out(tmp_path):
     assert built["drops_by_place"] == {"sw:r:tc3:tail": 6, "sw:r:tc3:queued": 1, "r:socket": 3, "unexplained": 2}
 
 
+@pytest.mark.parametrize("sent, index", [([5, 5, 5], 1.0), ([9, 0, 0], 0.333), ([3], None), ([0, 0], None)])
+def test_fairness_is_jains_index_of_those_who_always_send(tmp_path, sent, index):
+    one = load_text(tmp_path, f'[host.r]\n[host.s]\ncount = {len(sent)}\n[switch.sw]\n[traffic.x]\nfrom = "s"\nto = "r"\n'
+                              'arrival = { mode = "closed" }\n[traffic.mice]\nfrom = "s"\nto = "r"\n'
+                              'arrival = { mode = "poisson", load = 0.1 }')
+    flows = [{"from": "s", "to": "r", "goodput_bytes": n} for n in sent] + [{"from": "s", "to": "r", "goodput_bytes": 1}] * len(sent)
+    result = {"lost": {"by_dscp": {}}, "hosts": [], "cnp": {"sent": 0, "received": 0}, "goodput_mbps": 1.0,
+              "goodput_limit_mbps": 2.0, "retransmitted": 0, "flows": flows}
+    nothing = counters.Snapshot()
+    assert outcome.build(one, 1, result, nothing.since(nothing), {}, {}, [])["fairness"] == index
+
+
 def test_one_outcome_is_an_object_and_several_are_runs():
     assert outcome.document([{"a": 1}]) == {"a": 1}
     assert outcome.document([{"a": 1}, {"a": 2}]) == {"runs": [{"a": 1}, {"a": 2}]}

@@ -50,6 +50,20 @@ def _flows(topology, result):
             for f in result.get("flows", [])]
 
 
+def _is_closed(flow):
+    return flow.get("arrival", {}).get("mode", "closed") == "closed"
+
+
+def _fairness(topology, result):
+    """Jain's index over the queue pairs that always have something to send: 1 if all got the same, 1/n if one got all.
+    None with fewer than two of them."""
+    pairs = [flow for flow in topology.flows for _ in range(flow.get("qps", 1))]
+    got = [f["goodput_bytes"] for flow, f in zip(pairs, result.get("flows", [])) if _is_closed(flow)]
+    if len(got) < 2 or not any(got):
+        return None
+    return round(sum(got) ** 2 / (len(got) * sum(x * x for x in got)), 3)
+
+
 def build(topology, seed, result, places, ecn_of_switch, pfc_of_switch, queue_samples, ipcc_cnps=0):
     """`places`: losses by place during the run; `queue_samples`: the bottleneck's, while traffic ran; `ipcc_cnps`:
     made by the switches."""
@@ -70,6 +84,7 @@ def build(topology, seed, result, places, ecn_of_switch, pfc_of_switch, queue_sa
         "fct_ms": _fct(result),
         "goodput_mbps": result["goodput_mbps"],
         "goodput_limit_mbps": result["goodput_limit_mbps"],
+        "fairness": _fairness(topology, result),
         "flows": _flows(topology, result),
         "retransmitted": result["retransmitted"],
         "drops_by_place": _by_place(result, places, lost),

@@ -37,6 +37,7 @@ def _count(n):
 _ROWS = [
     ("goodput", lambda o: f"{o['goodput_mbps']:.1f} Mbit/s"),
     ("  of its limit", _share),
+    ("  Jain's index", lambda o: "-" if o["fairness"] is None else f"{o['fairness']:.3f}"),
     ("drops, lossless TCs", lambda o: _count(o["drops"]["lossless"])),
     ("drops, lossy TCs", lambda o: _count(o["drops"]["lossy"])),
     ("  not explained", lambda o: _count(o["drops_by_place"]["unexplained"])),
