@@ -16,7 +16,9 @@
 namespace lossless {
 namespace {
 
-constexpr const char* hook_name(Hook hook) { return hook == Hook::Ingress ? "ingress" : "egress"; }
+constexpr const char* hook_name(Hook hook) {
+  return hook == Hook::Xdp ? "xdp" : hook == Hook::Ingress ? "ingress" : "egress";
+}
 
 bool is_bpffs(const char* path) {
   struct statfs fs{};
@@ -71,7 +73,7 @@ std::vector<std::string> list_instances() { return list_dir(all_instances()); }
 std::vector<LinkPin> list_links(const Pins& pins) {
   std::vector<LinkPin> found;
   for (const std::string& name : list_dir(pins.links))
-    for (const Hook hook : kHooks) {
+    for (const Hook hook : kAllHooks) {
       unsigned ifindex = 0;
       const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), ifindex);
       if (error == std::errc{} && std::string("_") + hook_name(hook) == rest)

@@ -11,8 +11,10 @@ namespace lossless {
 
 inline constexpr const char* kBpffs = "/sys/fs/bpf";
 
-enum class Hook { Ingress, Egress };
+enum class Hook { Ingress, Egress, Xdp };
+// Those that every port has.
 inline constexpr Hook kHooks[] = {Hook::Egress, Hook::Ingress};
+inline constexpr Hook kAllHooks[] = {Hook::Egress, Hook::Ingress, Hook::Xdp};
 
 struct Pins {
   explicit Pins(const std::string& name);
