@@ -15,7 +15,7 @@
 #include <linux/types.h>
 #endif
 
-#define LL_ABI_VERSION 2u
+#define LL_ABI_VERSION 3u
 
 #define LL_TCS 8u         /* traffic classes of a port, 802.1Q priorities 0-7 */
 #define LL_DSCPS 64u      /* code points of RFC 2474 */
@@ -68,7 +68,7 @@ struct ll_port {
 	__u8 guard;   /* LL_GUARD_*: what storage traffic that comes in here must keep to; 0: nothing */
 	__u8 overlay; /* 1: ECN is carried across VXLAN here (stages/ecn_overlay.h) */
 	__u8 host;    /* LL_HOST_*: what of DCQCN a host does here (stages/dcqcn_host.h) */
-	__u8 reserved;
+	__u8 apps;    /* 1: has an application table of its own */
 	__u8 dot1p_tc[LL_TCS];   /* PCP -> TC */
 	__u8 dscp_tc[LL_DSCPS];  /* DSCP -> TC, through dscp->dscp, dscp->dot1p and dot1p->TC */
 	__u8 dscp_new[LL_DSCPS]; /* DSCP -> DSCP written into the packet (trust dscp only) */
@@ -349,7 +349,7 @@ struct ll_zone_stats {
 
 /*
  * The application priority table (IEEE 802.1Q, D.2.11), for ports with LL_TRUST_APPLICATION. Map `apps`, key:
- * LL_APP_KEY, value: the priority, of which the port's dot1p_tc makes a TC.
+ * the table's number and LL_APP_KEY, value: the priority, of which the port's dot1p_tc makes a TC.
  */
 enum ll_app_field {
 	LL_APP_ETHERTYPE = 0,
@@ -357,7 +357,9 @@ enum ll_app_field {
 	LL_APP_UDP = 2,
 	LL_APP_PORT = 3, /* of TCP or UDP */
 };
-#define LL_APPS 128u
+#define LL_APPS 4096u                                  /* of all tables */
+#define LL_APP_COMMON 0u                               /* the table of ports that have none of their own */
+#define LL_APP_TABLE(slot) (((__u32)(slot) + 1) << 18) /* a port's own */
 #define LL_APP_KEY(field, protocol) ((__u32)(field) << 16 | (__u32)(protocol))
 
 /* Map `meta`, one row: whose maps these are. Read and written by user space alone. */

@@ -11,16 +11,16 @@
 #define LL_IPPROTO_TCP 6
 #define LL_IPPROTO_UDP 17
 
-static __always_inline __u32 ll_app_entry(__u32 field, __u32 protocol)
+static __always_inline __u32 ll_app_entry(__u32 table, __u32 field, __u32 protocol)
 {
-	__u32 key = LL_APP_KEY(field, protocol);
+	__u32 key = table | LL_APP_KEY(field, protocol);
 	__u32 *priority = bpf_map_lookup_elem(&apps, &key);
 
 	return priority ? *priority & (LL_TCS - 1) : LL_TCS;
 }
 
 /* By destination port; only first fragments have one. IPv6 extension headers are not looked behind. */
-static __always_inline __u32 ll_app_by_port(struct __sk_buff *skb, __u32 l3_off, __u32 ip)
+static __always_inline __u32 ll_app_by_port(struct __sk_buff *skb, __u32 table, __u32 l3_off, __u32 ip)
 {
 	__u8 head[LL_IPV4_HLEN], l4[4], protocol;
 	__u32 l4_off = l3_off + LL_IPV6_HLEN, priority, to;
@@ -39,23 +39,23 @@ static __always_inline __u32 ll_app_by_port(struct __sk_buff *skb, __u32 l3_off,
 	if (bpf_skb_load_bytes(skb, l4_off, l4, sizeof(l4)))
 		return LL_TCS;
 	to = ll_get16(l4 + 2);
-	priority = ll_app_entry(protocol == LL_IPPROTO_TCP ? LL_APP_TCP : LL_APP_UDP, to);
-	return priority < LL_TCS ? priority : ll_app_entry(LL_APP_PORT, to);
+	priority = ll_app_entry(table, protocol == LL_IPPROTO_TCP ? LL_APP_TCP : LL_APP_UDP, to);
+	return priority < LL_TCS ? priority : ll_app_entry(table, LL_APP_PORT, to);
 }
 
 /*
  * The packet's priority, or LL_TCS: it is in no entry. A global function: the verifier goes through it once.
  * Ports with another trust do not call it. Weak: both hooks have it, and one copy is linked.
  */
-__weak int ll_app_priority(struct __sk_buff *skb, __u32 l3_off, __u32 ip)
+__weak int ll_app_priority(struct __sk_buff *skb, __u32 table, __u32 l3_off, __u32 ip)
 {
-	__u32 priority = ip ? ll_app_by_port(skb, l3_off, ip) : LL_TCS;
+	__u32 priority = ip ? ll_app_by_port(skb, table, l3_off, ip) : LL_TCS;
 	__u8 type[2];
 
 	if (priority < LL_TCS || l3_off < sizeof(type) ||
 	    bpf_skb_load_bytes(skb, l3_off - 2, type, sizeof(type)))
 		return (int)priority;
-	return (int)ll_app_entry(LL_APP_ETHERTYPE, ll_get16(type));
+	return (int)ll_app_entry(table, LL_APP_ETHERTYPE, ll_get16(type));
 }
 
 /* ll_classify(), with the table. */
@@ -65,7 +65,8 @@ static __always_inline struct ll_class ll_classify_packet(struct __sk_buff *skb,
 	struct ll_class c = ll_classify(port, h);
 
 	if (LL_UNLIKELY(port->trust == LL_TRUST_APPLICATION)) {
-		__u32 priority = (__u32)ll_app_priority(skb, h->l3_off, h->ip);
+		__u32 table = port->apps ? LL_APP_TABLE(port->slot) : LL_APP_COMMON;
+		__u32 priority = (__u32)ll_app_priority(skb, table, h->l3_off, h->ip);
 
 		if (priority < LL_TCS) {
 			c.tc = port->dot1p_tc[priority & (LL_TCS - 1)] & (LL_TCS - 1);

@@ -80,6 +80,7 @@ std::string neighbor_text(const v1::BgpNeighbor& n, const Style& style) {
   list.add("TTL security",
            n.ttl_security() > 0 ? value_cell(fmt::format("{} hops", n.ttl_security())) : text_cell("off"));
   list.add("established", count_cell(n.established()));
+  if (n.handed_over() > 0) list.add("handed over", text_cell(fmt::format("{} times", n.handed_over())));
   list.add("dropped", count_cell(n.dropped(), Tone::Warn));
   list.add("refused connections", count_cell(n.refused(), Tone::Warn));
   list.add("faults in UPDATEs", count_cell(n.update_faults(), Tone::Warn));

@@ -86,6 +86,24 @@ std::string ets_text(const v1::ListEtsReply& reply, const Style& style) {
   return table.empty() ? "no ports\n" : table.text(style);
 }
 
+namespace {
+
+std::string protocol_text(const v1::ApplicationEntry& entry) {
+  return entry.field() == "ethertype" ? fmt::format("0x{:04x}", entry.protocol())
+                                      : std::to_string(entry.protocol());
+}
+
+// "udp 4791 = 5; tcp 3260 = 4"
+std::string own_table(const v1::ApplicationPort& port) {
+  std::string out;
+  for (const auto& entry : port.own())
+    out += fmt::format("{}{} {} = {}", out.empty() ? "" : "; ", entry.field(), protocol_text(entry),
+                       entry.priority());
+  return out.empty() ? "no entries" : out;
+}
+
+}  // namespace
+
 std::string applications_text(const v1::ListApplicationsReply& reply, const Style& style) {
   std::string out;
   if (reply.entries().empty()) {
@@ -93,21 +111,20 @@ std::string applications_text(const v1::ListApplicationsReply& reply, const Styl
   } else {
     Table table({{"FIELD", "", true}, {"PROTOCOL", ""}, {"PRIORITY", ""}});
     for (const auto& entry : reply.entries())
-      table.add({text_cell(entry.field()),
-                 entry.field() == "ethertype" ? value_cell(fmt::format("0x{:04x}", entry.protocol()))
-                                              : value_cell(std::to_string(entry.protocol())),
-                 number_cell(entry.priority())});
+      table.add({text_cell(entry.field()), value_cell(protocol_text(entry)), number_cell(entry.priority())});
     out = table.text(style);
   }
   Table ports({{"PORT", "", true},
                {"TRUST", ""},
                {"TABLE", ""},
+               {"OWN, BY DCBX", ""},
                {"TCS", ""},
                {"DRIVER HAS IT", ""},
                {"DRIVER TRUSTS", ""}});
   for (const auto& port : reply.ports())
     ports.add({text_cell(port.port()), text_cell(port.trust()),
                port.used() ? text_cell("used", Tone::Good) : text_cell("not used", Tone::Dim),
+               text_cell(port.agreed() ? own_table(port) : "-"),
                text_cell(or_dash(fmt::format("{}", fmt::join(port.tc(), ",")))),
                text_cell(port.in_hardware() ? "yes" : "no"),
                text_cell(or_dash(fmt::format("{}", fmt::join(port.driver_trust(), ","))))});

@@ -6,11 +6,13 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <thread>
@@ -28,6 +30,8 @@
 #include "daemon/inof/switch_api_io.h"
 #include "daemon/lldp/api_io.h"
 #include "daemon/pfc/service.h"
+#include "daemon/restart/fd_store_io.h"
+#include "daemon/restart/hand_over_io.h"
 #include "daemon/roce/api_io.h"
 #include "loader/probe_io.h"
 #include "loader/run_dir_io.h"
@@ -45,7 +49,7 @@ class Daemon {
   Daemon(std::string instance, std::string config_file)
       : instance_(std::move(instance)), config_file_(std::move(config_file)) {}
 
-  Status start(const Config& config);
+  Status start(const Config& config, restart::NamedFds inherited);
   // After a start that failed: what was not there before goes again.
   void undo_start();
   void run();
@@ -65,11 +69,17 @@ class Daemon {
   void watch_for_deadlocks();
   void age_flows();
   void stop();
+  // Restart, docs/restart.md
+  void restore(restart::NamedFds inherited);
+  Status listen_for_successor();
+  void keep_state();
+  bool hand_over();
 
   steady_clock::time_point started_ = steady_clock::now();
   std::string instance_;
   std::string config_file_;
   asio::io_context loop_{1};
+  std::unique_ptr<restart::HandOverServer> successor_;  // the last thing of us that goes
   std::unique_ptr<InstanceLock> lock_;
   std::unique_ptr<net::Netlink> netlink_;
   std::unique_ptr<net::Netlink> events_;
@@ -124,7 +134,7 @@ Status Daemon::open_events() {
   return {};
 }
 
-Status Daemon::start(const Config& config) {
+Status Daemon::start(const Config& config, restart::NamedFds inherited) {
   auto lock = InstanceLock::take(instance_);
   if (!lock) return std::unexpected(lock.error());
   lock_ = std::make_unique<InstanceLock>(std::move(*lock));
@@ -146,9 +156,11 @@ Status Daemon::start(const Config& config) {
   dcqcn_ = std::make_unique<dcqcn::DcqcnService>(loop_, *ports_);
   inof_host_ = std::make_unique<inof::HostService>(loop_, *netlink_);
   inof_switch_ = std::make_unique<inof::SwitchService>(loop_, *ports_, lldp_->agent(), instance_);
-  dcb_ = std::make_unique<dcb::DcbService>(*netlink_, *pfc_);
+  dcb_ = std::make_unique<dcb::DcbService>(*netlink_, *pfc_, run_dir(instance_));
+  ports_->set_condition([this](const PortConfig& port) { return dcb_->why_not(port); });
   bfd_ = std::make_unique<bfd::BfdService>(loop_);
   dcbx_ = std::make_unique<dcbx::DcbxService>(*ports_, lldp_->agent());
+  dcbx_->on_change([this] { dcb_->apply(ports_->running(), ports_->ports()); });
   bgp_ = std::make_unique<bgp::BgpService>(loop_, *inof_switch_, *bfd_, adopted);
   pfc_->on_deadlock(
       [this](const std::string& port, unsigned tc, bool on) { inof_switch_->pfc_deadlock(port, tc, on); });
@@ -167,6 +179,7 @@ Status Daemon::start(const Config& config) {
                                                                inof_switch_->leave();
                                                                stop();
                                                              }});
+  if (auto ok = dcb_->check(config); !ok) return ok;
   auto server = api::Server::listen(
       config.api, loop_, *context_,
       {lldp::make_api(loop_, *lldp_, *ports_), dcqcn::make_api(loop_, *dcqcn_),
@@ -176,15 +189,58 @@ Status Daemon::start(const Config& config) {
        roce::make_api(loop_, *roce_, *ports_), bgp::make_api(loop_, *bgp_)});
   if (!server) return std::unexpected(server.error());
   server_ = std::make_unique<api::Server>(std::move(*server));
-  inof_switch_->start(config.inof);
+  inof_switch_->start(config.inof, inherited);
   if (auto ok = roce_->configure(config.roce); !ok) return ok;
   if (auto ok = ports_->configure(config); !ok) return ok;
   if (auto ok = pfc_->open_unknown_gates(); !ok) return ok;
   if (auto ok = ports_->finish_start(); !ok) return ok;
+  bfd_->restore(inherited);
   tell_protocols();
   if (const auto fault = bgp::BgpService::find_kernel_fault(config)) spdlog::error("{}", *fault);
+  restore(std::move(inherited));
   bgp_->apply(config);
+  return listen_for_successor();
+}
+
+void Daemon::restore(restart::NamedFds inherited) {
+  bgp_->restore(inherited);  // remote hosts and zones first
+  const bool hosts_known = inof_switch_->restore();
+  bgp_->finish_restore(hosts_known);
+}
+
+Status Daemon::listen_for_successor() {
+  auto server = restart::HandOverServer::listen(loop_, instance_, [this] {
+    spdlog::info("another process takes over: ending, the datapath stays");
+    stop();
+  });
+  if (!server) return std::unexpected(server.error());
+  successor_ = std::move(*server);
   return {};
+}
+
+// For whoever comes after a kill.
+void Daemon::keep_state() {
+  bfd_->finish_restore();
+  bgp_->keep();
+  inof_switch_->keep();
+}
+
+// To the process that asked, or to the service manager for the one that comes. False: to nobody.
+bool Daemon::hand_over() {
+  successor_->close();
+  const bool asked = successor_->is_asked();
+  if (given_back_ || (!asked && !restart::FdStore::is_there())) return false;
+  std::vector<restart::Lent> out = bfd_->hand_over();  // while it waits, BGP has to answer nobody
+  std::ranges::copy(bgp_->hand_over(), std::back_inserter(out));
+  std::ranges::copy(inof_switch_->hand_over(), std::back_inserter(out));
+  restart::FdStore::settle();
+  if (!asked) return true;
+  if (auto given = successor_->give(out); !given) {
+    spdlog::error("{}; graceful restart takes the place of a hand-over", given.error());
+    return false;
+  }
+  spdlog::info("handed over: {} descriptors", out.size());
+  return true;
 }
 
 void Daemon::undo_start() {
@@ -207,8 +263,10 @@ void Daemon::run() {
   spdlog::info("losslessd {} ready in {} ms: instance {}, {} ports, {}", LL_VERSION, took.count(), instance_,
                ports_->ports().size(), context_->adopted ? "datapath adopted" : "datapath loaded");
   sd_notify(0, "READY=1");
+  keep_state();
   loop_.run();
   if (stopper_.joinable()) stopper_.join();
+  (void)hand_over();
   bgp_->stop(given_back_);
   bfd_->stop();
   if (!given_back_) pfc_->stop(monotonic_now());
@@ -224,6 +282,7 @@ std::expected<std::vector<ConfigChange>, std::string> Daemon::reload() {
   if (file->roce.max_flows != running.roce.max_flows)
     return fail(config_file_ + ": roce.max_flows cannot change while losslessd runs; restart it for that");
   if (const auto fault = bgp::BgpService::find_kernel_fault(*file)) return fail(config_file_ + ": " + *fault);
+  if (auto ok = dcb_->check(*file); !ok) return fail(config_file_ + ": " + ok.error());
   auto changes = diff_config(running, *file);
   if (auto ok = roce_->configure(file->roce); !ok) return fail(ok.error());
   if (auto ok = ports_->configure(*file); !ok) return fail(ok.error());
@@ -341,9 +400,9 @@ void Daemon::stop() {
 
 }  // namespace
 
-Status run_daemon(Config config, const std::string& config_file) {
+Status run_daemon(Config config, const std::string& config_file, restart::NamedFds inherited) {
   Daemon daemon(config.instance, config_file);
-  if (auto started = daemon.start(config); !started) {
+  if (auto started = daemon.start(config, std::move(inherited)); !started) {
     daemon.undo_start();
     return started;
   }

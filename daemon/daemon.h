@@ -5,12 +5,14 @@
 #include <string>
 
 #include "daemon/core/config.h"
+#include "daemon/restart/named_fd.h"
 #include "loader/result.h"
 
 namespace lossless {
 
 // Runs the daemon on `config`, which was read from `config_file`. Returns when it was told to end
-// (SIGTERM, SIGINT, detach of everything), or with the reason why it could not start.
-Status run_daemon(Config config, const std::string& config_file);
+// (SIGTERM, SIGINT, detach of everything, another process that took over), or with the reason why it could
+// not start. `inherited`: what the process before left (docs/restart.md).
+Status run_daemon(Config config, const std::string& config_file, restart::NamedFds inherited);
 
 }  // namespace lossless

@@ -22,11 +22,20 @@ void ignore_signals() {
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
 }
 
+// Sockets that the service manager handed to the daemon would stay open with us when it is gone.
+void close_others(int kept) {
+  constexpr unsigned kFirst = STDERR_FILENO + 1;
+  const auto at = static_cast<unsigned>(kept);
+  if (at > kFirst) (void)close_range(kFirst, at - 1, 0);
+  (void)close_range(at + 1, ~0U, 0);
+}
+
 [[noreturn]] void run_guard(const std::string& instance, const Fd& alive) {
   ignore_signals();
   prctl(PR_SET_NAME, "lossless-guard");
   close(STDIN_FILENO);
   close(STDOUT_FILENO);
+  close_others(alive.get());
   char byte = 0;
   while (read(alive.get(), &byte, 1) < 0 && errno == EINTR) {
   }

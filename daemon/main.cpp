@@ -15,6 +15,8 @@
 #include "daemon/daemon.h"
 #include "daemon/guard_io.h"
 #include "daemon/pfc/gates_io.h"
+#include "daemon/restart/fd_store_io.h"
+#include "daemon/restart/hand_over_io.h"
 #include "loader/fd.h"
 
 namespace {
@@ -27,6 +29,7 @@ struct Options {
   std::string log_level = "info";
   bool check = false;
   bool open_gates = false;
+  bool take_over = false;
 };
 
 // Only the network namespace changes: a new mount namespace would hide the pins.
@@ -53,6 +56,8 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--check", options.check, "read the configuration, say what is wrong with it, and end");
   app.add_flag("--open-gates", options.open_gates,
                "open what a daemon that ended left stopped, when its pauses are over, and end");
+  app.add_flag("--take-over", options.take_over,
+               "if a daemon runs the instance, take its sessions over and its place");
   app.set_version_flag("--version", "losslessd " LL_VERSION);
 }
 
@@ -94,7 +99,14 @@ int main(int argc, char** argv) {
   // start.
   const auto guard = lossless::start_guard(config->instance);
   if (!guard) spdlog::warn("{}; goes on without", guard.error());
-  if (auto ran = lossless::run_daemon(std::move(*config), options.config_file); !ran)
+  // After the guard is there, which must hold nothing open.
+  lossless::restart::NamedFds inherited = lossless::restart::FdStore::take();
+  if (options.take_over) {
+    auto taken = lossless::restart::take_over(config->instance);
+    if (!taken) return refuse(taken.error());
+    if (!taken->empty()) inherited = std::move(*taken);
+  }
+  if (auto ran = lossless::run_daemon(std::move(*config), options.config_file, std::move(inherited)); !ran)
     return refuse(ran.error());
   return kOk;
 }

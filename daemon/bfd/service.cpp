@@ -5,6 +5,12 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "daemon/restart/fd_store_io.h"
+
 namespace lossless::bfd {
 
 void BfdService::apply(const Config& config) {
@@ -42,9 +48,60 @@ void BfdService::settle() {
   }
   for (const auto& [key, peer] : wanted) {
     const auto known = posted_.find(key);
-    if (known == posted_.end() || known->second != peer) thread_->set(peer);
+    if (known != posted_.end() && known->second == peer) continue;
+    const auto inherited = inherited_.find(key);
+    if (inherited == inherited_.end()) {
+      thread_->set(peer);
+      continue;
+    }
+    thread_->adopt(peer, inherited->second);
+    states_[key] = State::Up;
+    inherited_.erase(inherited);
   }
   posted_ = std::move(wanted);
+}
+
+void BfdService::restore(restart::NamedFds& inherited) {
+  for (restart::NamedFd& named : inherited) {
+    if (named.name != restart::state_name(restart::Kind::Bfd)) continue;
+    const Fd fd = std::move(named.fd);
+    restart::FdStore::drop(named.name);
+    const auto file = restart::read_state_file(fd.get());
+    const auto body = file ? restart::unwrap(file->image, restart::Kind::Bfd, kSavedVersion)
+                           : std::expected<ByteView, std::string>(std::unexpected(file.error()));
+    const auto saved =
+        body ? decode_saved(*body)
+             : std::expected<std::vector<SavedPeer>, std::string>(std::unexpected(body.error()));
+    if (!saved) {
+      spdlog::warn("BFD: the state of the process before is not used: {}; sessions begin anew",
+                   saved.error());
+      return;
+    }
+    for (const SavedPeer& peer : *saved) inherited_.emplace(peer.key, peer.session);
+    spdlog::info("BFD: {} sessions go on", saved->size());
+  }
+}
+
+std::vector<restart::Lent> BfdService::hand_over() {
+  constexpr auto kPatience = std::chrono::milliseconds(500);  // of us, for the neighbours' answers
+  constexpr auto kLook = std::chrono::milliseconds(2);
+  if (!thread_) return {};
+  thread_->prepare_hand_over();
+  const auto limit = std::chrono::steady_clock::now() + kPatience;
+  const auto asking = [this] {
+    const auto sessions = thread_->snapshot().sessions;
+    return std::ranges::any_of(sessions, [](const BfdThread::View& view) {
+      return view.entry.session.state() == State::Up && view.entry.session.polling();
+    });
+  };
+  while (asking() && std::chrono::steady_clock::now() < limit) std::this_thread::sleep_for(kLook);
+  const auto saved = thread_->freeze();
+  const auto file = keeper_.write(restart::wrap(restart::Kind::Bfd, kSavedVersion, encode_saved(saved)));
+  if (!file) {
+    spdlog::error("BFD: {}; sessions begin anew", file.error());
+    return {};
+  }
+  return {{restart::state_name(restart::Kind::Bfd), *file}};
 }
 
 bool BfdService::run_thread() {

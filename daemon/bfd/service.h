@@ -14,18 +14,26 @@
 
 #include "daemon/bfd/clients.h"
 #include "daemon/bfd/thread_io.h"
+#include "daemon/restart/keeper_io.h"
+#include "daemon/restart/named_fd.h"
 
 namespace lossless::bfd {
 
 class BfdService {
  public:
-  explicit BfdService(asio::io_context& loop) : loop_(loop) {}
+  explicit BfdService(asio::io_context& loop) : loop_(loop), keeper_(loop, restart::Kind::Bfd) {}
 
   // The configuration, or interfaces, may have changed.
   void apply(const Config& config);
   // The session is made unless it is there already. A session that is Up then is told at once.
   Clients::Handle add(Client client);
   void remove(Clients::Handle handle);
+  // Sessions of an earlier process (docs/restart.md) go on as soon as somebody wants them: before all else.
+  void restore(restart::NamedFds& inherited);
+  // Everybody had the time to want them.
+  void finish_restore() { inherited_.clear(); }
+  // Asks the neighbours for patience, ends the sessions silently, and has them ready for the next process.
+  std::vector<restart::Lent> hand_over();
   // Ends all sessions and says so to the neighbours.
   void stop();
 
@@ -57,6 +65,8 @@ class BfdService {
   std::unique_ptr<BfdThread> thread_;
   std::optional<asio::posix::stream_descriptor> news_;
   std::string error_;
+  restart::Keeper keeper_;
+  std::map<PeerKey, SavedSession> inherited_;  // that nobody has wanted yet
 };
 
 }  // namespace lossless::bfd

@@ -39,6 +39,53 @@ Session::Session(const Settings& settings, std::uint32_t discriminator, std::uin
   if (may_send()) next_tx_ = now;
 }
 
+Session::Session(const Settings& settings, const SavedSession& saved, Nanos now, Random random)
+    : settings_(settings),
+      random_(std::move(random)),
+      discriminator_(saved.discriminator),
+      remote_discriminator_(saved.remote.my_discriminator),
+      state_(saved.state),
+      remote_state_(saved.remote.state),
+      diag_(saved.diag),
+      remote_(saved.remote),
+      announced_tx_us_(saved.announced_tx_us),
+      announced_rx_us_(saved.announced_rx_us),
+      tx_us_(saved.tx_us),
+      rx_us_(saved.rx_us),
+      sequence_(saved.sequence),
+      last_rx_(now),
+      changed_at_(saved.changed_at),
+      counters_(saved.counters) {
+  // Back to what the settings say, by a Poll Sequence that begins at once.
+  announce();
+  start_poll(now);
+  plan_detection();
+  next_tx_ = now;
+}
+
+SavedSession Session::save() const {
+  return {.discriminator = discriminator_,
+          .state = state_,
+          .diag = diag_,
+          .remote = remote_,
+          .announced_tx_us = announced_tx_us_,
+          .announced_rx_us = announced_rx_us_,
+          .tx_us = tx_us_,
+          .rx_us = rx_us_,
+          .polling = polling_,
+          .sequence = sequence_,
+          .changed_at = changed_at_,
+          .counters = counters_};
+}
+
+void Session::prepare_hand_over(Nanos now, const Out& out) {
+  if (state_ != State::Up) return;
+  Settings patient = settings_;
+  patient.desired_min_tx_us = std::max(patient.desired_min_tx_us, kHandOverTxUs);
+  configure(patient, now, out);
+  if (polling_) next_tx_ = now;
+}
+
 // What packets say of our intervals from now on, and what may be done at once (6.8.3).
 void Session::announce() {
   announced_rx_us_ = settings_.required_min_rx_us;

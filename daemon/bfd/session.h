@@ -48,6 +48,28 @@ struct Change {
   Nanos at = 0;
 };
 
+// A session that is Up, for the process that goes on with it.
+struct SavedSession {
+  std::uint32_t discriminator = 0;
+  State state = State::Up;
+  Diag diag = Diag::None;
+  Packet remote = {};  // as last received
+  std::uint32_t announced_tx_us = 0;
+  std::uint32_t announced_rx_us = 0;
+  std::uint32_t tx_us = 0;
+  std::uint32_t rx_us = 0;
+  bool polling = false;
+  std::uint32_t sequence =
+      0;  // of ours. The neighbour's is learned anew: what it sent meanwhile is not known
+  Nanos changed_at = 0;
+  Counters counters = {};
+  bool operator==(const SavedSession&) const = default;
+};
+
+// What is announced while one process ends and the next begins, so that the neighbour has patience: this
+// times our multiplier.
+inline constexpr std::uint32_t kHandOverTxUs = 5'000'000;
+
 class Session {
  public:
   // `sends` gets each packet, `changed` each change of state, both from within the functions below.
@@ -62,6 +84,12 @@ class Session {
   // authentication begin; should be random.
   Session(const Settings& settings, std::uint32_t discriminator, std::uint32_t sequence, Nanos now,
           Random random);
+
+  // Goes on with one of another process, of which the neighbour counts as heard just now.
+  Session(const Settings& settings, const SavedSession& saved, Nanos now, Random random);
+  SavedSession save() const;
+  // Tells the neighbour to expect little for a while, if it is Up; done when polling() is over.
+  void prepare_hand_over(Nanos now, const Out& out);
 
   // New settings; those of a running session are agreed on by a Poll Sequence (6.8.3).
   void configure(const Settings& settings, Nanos now, const Out& out);

@@ -52,7 +52,28 @@ void Table::set(const Peer& peer, Nanos now) {
     return;
   }
   const std::uint32_t id = new_discriminator();
-  Session session(peer.settings, id, draw(), now, [this] { return draw(); });
+  add(peer, Session(peer.settings, id, draw(), now, [this] { return draw(); }));
+}
+
+void Table::adopt(const Peer& peer, const SavedSession& saved, Nanos now) {
+  if (by_key_.contains(peer.key) || entries_.contains(saved.discriminator)) return set(peer, now);
+  add(peer, Session(peer.settings, saved, now, [this] { return draw(); }));
+}
+
+void Table::prepare_hand_over(Nanos now) {
+  for (auto& [id, entry] : entries_)
+    with(entry, [&](Session& session, const Session::Out& out) { session.prepare_hand_over(now, out); });
+}
+
+void Table::freeze() {
+  entries_.clear();
+  by_key_.clear();
+  by_address_.clear();
+  due_.clear();
+}
+
+void Table::add(const Peer& peer, Session session) {
+  const std::uint32_t id = session.discriminator();
   Entry& entry = entries_.emplace(id, Entry{peer, std::move(session)}).first->second;
   by_key_.emplace(peer.key, id);
   by_address_.emplace(peer.key.peer, id);

@@ -76,6 +76,11 @@ class Table {
 
   // A new session, or new settings of one.
   void set(const Peer& peer, Nanos now);
+  // As set() of a new one, but the session goes on; see saved.h.
+  void adopt(const Peer& peer, const SavedSession& saved, Nanos now);
+  void prepare_hand_over(Nanos now);
+  // Nothing is sent or received any more, and nobody is told: another process goes on.
+  void freeze();
   void remove(const PeerKey& key, Nanos now);
   void receive(const Datagram& datagram, Nanos now);
   void advance(Nanos now);
@@ -90,6 +95,7 @@ class Table {
   using Entries = std::map<std::uint32_t, Entry>;
   std::uint32_t draw() { return static_cast<std::uint32_t>(random_() >> 32U); }
   std::uint32_t new_discriminator();
+  void add(const Peer& peer, Session session);
   Entry* find(const Datagram& datagram, const Packet& packet);
   // Does `act` with the session, and notes when it is due next.
   template <class Act>

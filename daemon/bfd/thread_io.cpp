@@ -120,6 +120,20 @@ BfdThread::Snapshot BfdThread::snapshot() {
   return answer->get_future().get();
 }
 
+std::vector<SavedPeer> BfdThread::freeze() {
+  auto answer = std::make_shared<std::promise<std::vector<SavedPeer>>>();
+  post(Freeze{answer});
+  return answer->get_future().get();
+}
+
+std::vector<SavedPeer> BfdThread::save_and_freeze() {
+  std::vector<SavedPeer> out;
+  for (const auto& [id, entry] : table_.entries())
+    if (entry.session.state() == State::Up) out.push_back({entry.peer.key, entry.session.save()});
+  table_.freeze();
+  return out;
+}
+
 // What has arrived comes before what has expired: packets that waited while we could not run are no failure.
 void BfdThread::run() {
   while (!stopping_) {
@@ -157,6 +171,12 @@ void BfdThread::obey(const Order& order) {
     std::erase_if(senders_, [this](const auto& sender) { return !table_.entries().contains(sender.first); });
   } else if (const auto* query = std::get_if<Query>(&order)) {
     query->answer->set_value(make_snapshot());
+  } else if (const auto* adopt = std::get_if<Adopt>(&order)) {
+    table_.adopt(adopt->peer, adopt->session, monotonic_now());
+  } else if (std::holds_alternative<Prepare>(order)) {
+    table_.prepare_hand_over(monotonic_now());
+  } else if (const auto* freeze = std::get_if<Freeze>(&order)) {
+    freeze->answer->set_value(save_and_freeze());
   } else {
     stopping_ = true;
   }

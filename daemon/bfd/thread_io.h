@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/bfd/saved.h"
 #include "daemon/bfd/sockets_io.h"
 #include "daemon/bfd/table.h"
 #include "daemon/core/pi_mutex.h"
@@ -31,6 +32,11 @@ class BfdThread {
 
   void set(const Peer& peer) { post(peer); }
   void remove(const PeerKey& key) { post(Remove{key}); }
+  // See Table.
+  void adopt(const Peer& peer, const SavedSession& saved) { post(Adopt{peer, saved}); }
+  void prepare_hand_over() { post(Prepare{}); }
+  // Ends all sessions silently; those that were Up.
+  std::vector<SavedPeer> freeze();
 
   struct News {
     PeerKey key;
@@ -61,7 +67,15 @@ class BfdThread {
     std::shared_ptr<std::promise<Snapshot>> answer;
   };
   struct Stop {};
-  using Order = std::variant<Peer, Remove, Query, Stop>;
+  struct Adopt {
+    Peer peer;
+    SavedSession session;
+  };
+  struct Prepare {};
+  struct Freeze {
+    std::shared_ptr<std::promise<std::vector<SavedPeer>>> answer;
+  };
+  using Order = std::variant<Peer, Remove, Query, Adopt, Prepare, Freeze, Stop>;
 
   explicit BfdThread(std::uint64_t seed);
   Status open();
@@ -71,6 +85,7 @@ class BfdThread {
   void obey(const Order& order);
   void forget_sender(const Peer& peer);
   Snapshot make_snapshot() const;
+  std::vector<SavedPeer> save_and_freeze();
   void set_timer();
 
   Table table_;

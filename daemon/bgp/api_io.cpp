@@ -119,6 +119,7 @@ void fill_session(const Neighbor& n, v1::BgpNeighbor& out) {
   out.set_connect_error(connect);
   if (n.peer_open()) fill_open(*n.peer_open(), out);
   if (!n.established()) return;
+  out.set_handed_over(n.handed_over());
   out.set_hold_s(n.agreed().hold_s);
   for (const FamilyFacts& f : kFamilyTable)
     if (n.agreed().families.has(f.family)) out.add_families(std::string(f.name));

@@ -48,10 +48,49 @@ void InofBridge::forget_all() {
     if (is_host(known.route)) tell_host(&std::get<HostRoute>(known.route), nullptr);
 }
 
+// ---- after a restart
+
+void InofBridge::begin_restore(RouterId router_id, std::uint32_t local_pref) {
+  on_ = true;
+  router_id_ = router_id;
+  local_pref_ = local_pref;
+  config_changed_ = true;
+}
+
+void InofBridge::finish_restore() {
+  inof_.set_remote_sink(this);
+  const Time now = std::chrono::duration_cast<Time>(std::chrono::steady_clock::now().time_since_epoch());
+  const Rib& rib = speaker_->rib(Family::Inof);
+  for (std::uint32_t slot = 0; slot < rib.end(); ++slot) {
+    for (const Path& path : rib.net(slot).paths) {
+      if (path.peer != kLocal) continue;
+      const ByteView tlv = path.nlri.view();
+      ours_[key_of(tlv)] = Bytes(tlv.begin(), tlv.end());
+      const auto route = decode_inof(tlv);
+      if (route && is_host(*route) && !std::get<HostRoute>(*route).online)
+        leaving_[key_of(tlv)] = now + kSayWhy;
+    }
+  }
+}
+
+void InofBridge::compare_ours(bool hosts_known) {
+  if (!on_) return;
+  const std::map<Bytes, Bytes> before = ours_;
+  still_ours_.emplace();
+  announce_all();
+  const std::set<Bytes> still = *std::exchange(still_ours_, std::nullopt);
+  for (const auto& [key, tlv] : before) {
+    if (still.contains(key) || leaving_.contains(key)) continue;
+    const auto route = decode_inof(tlv);
+    if (route && (hosts_known || !is_host(*route))) withdraw(*route);
+  }
+}
+
 // ---- ours to them
 
 void InofBridge::announce(const InofRoute& route) {
   const Bytes tlv = encode_inof(route);
+  if (still_ours_) still_ours_->insert(key_of(tlv));
   Bytes& known = ours_[key_of(tlv)];
   if (known == tlv) return;
   known = tlv;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "daemon/bgp/inof_config.h"
@@ -28,6 +29,12 @@ class InofBridge final : public RouteSink, public inof::RemoteSink {
   // `wake`: our routes changed; carry them out soon, not in the call.
   void set_speaker(Speaker* speaker, std::function<void()> wake);
   void configure(bool on, RouterId router_id, std::uint32_t local_pref);
+  // Instead of configure(), before the speaker has its routes back: nothing is announced.
+  void begin_restore(RouterId router_id, std::uint32_t local_pref);
+  // After it has: the routes of ours that neighbours have.
+  void finish_restore();
+  // What is ours now and what was: the difference is told. `hosts_known`: hosts that are not there have left.
+  void compare_ours(bool hosts_known);
   // Tells the switch what routes say.
   void carry_out();
   void advance(Time now);
@@ -73,6 +80,7 @@ class InofBridge final : public RouteSink, public inof::RemoteSink {
   std::map<Bytes, Bytes> ours_;    // key -> route
   std::map<Bytes, Time> leaving_;  // our hosts that left: when the route goes
   bool config_changed_ = false;
+  std::optional<std::set<Bytes>> still_ours_;  // while compare_ours() looks
   std::uint64_t unreadable_ = 0;
 };
 

@@ -309,6 +309,7 @@ void Neighbor::establish(Slot& slot, Time now) {
   agreed_ = main_->agreed;
   peer_open_ = main_->open;
   ++counters_.established;
+  handed_over_ = 0;
   connect_error_.clear();
   host_.established(*this);
 }

@@ -69,6 +69,7 @@ struct NeighborCounters {
   std::uint64_t faults = 0;    // UPDATE errors that did not end the session
   std::uint64_t looped = 0;    // routes
   std::uint64_t filtered = 0;  // routes that the import filter denied, each time
+  bool operator==(const NeighborCounters&) const = default;
 };
 
 // What was agreed on with the OPENs.
@@ -79,9 +80,11 @@ struct Agreed {
   bool extended_message = false;
   bool route_refresh = false;
   bool enhanced_refresh = false;
+  bool operator==(const Agreed&) const = default;
 };
 
 class Neighbor;
+struct SavedNeighbor;
 // Who has the sockets and the routes.
 class NeighborHost {
  public:
@@ -130,6 +133,10 @@ class Neighbor {
   const std::string& connect_error() const { return connect_error_; }
   Time since() const { return since_; }
   bool idle() const { return stopped_; }
+  // How often the session that is there now went on in another process.
+  std::uint32_t handed_over() const { return handed_over_; }
+  // Bytes that are there of a message.
+  std::size_t partial() const { return main_ ? main_->in.held() : 0; }
   // Why it is kept down: "shutdown", "max-prefix"; empty: it is not.
   const std::string& held_down() const { return held_down_; }
 
@@ -140,6 +147,10 @@ class Neighbor {
   // It is known to be gone (BFD): nothing is waited for.
   void fell(Time now);
   void fail(const Notification& fault, Time now);
+
+  // For the next process, and there: instead of start(); `conn` is the session's, if there is one.
+  SavedNeighbor save() const;
+  void restore(const SavedNeighbor& saved, ConnId conn, Time now);
 
   // A connection of theirs; false: refuse it.
   bool accept(ConnId conn, Time now);
@@ -195,6 +206,7 @@ class Neighbor {
   std::string last_error_;
   std::string connect_error_;
   Time since_{};  // of the state
+  std::uint32_t handed_over_ = 0;
 };
 
 }  // namespace lossless::bgp

@@ -39,6 +39,7 @@ class Framer {
   std::expected<std::optional<Message>, Notification> next();
   void allow_extended() { max_ = kMaxExtended; }
   std::size_t held() const { return buffer_.size() - at_; }
+  ByteView rest() const { return ByteView(buffer_).subspan(at_); }  // what is there of the next message
 
  private:
   Bytes buffer_;

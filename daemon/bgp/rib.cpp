@@ -159,6 +159,15 @@ void Rib::announce(PeerId peer, ByteView nlri, const AttributesRef& attributes) 
   rank(net);
 }
 
+void Rib::restore(PeerId peer, ByteView nlri, const AttributesRef& attributes, bool stale) {
+  announce(peer, nlri, attributes);
+  if (const Net* found = find(nlri)) {
+    Net& net = nets_[slot_of(found->key(), found->hash)];
+    const auto at = std::ranges::find(net.paths, peer, &Path::peer);
+    if (at != net.paths.end()) at->stale = stale;
+  }
+}
+
 bool Rib::withdraw(PeerId peer, ByteView nlri) {
   const ByteView key = nlri.first(key_size(nlri));
   const std::uint32_t slot = slot_of(key, hash_of(key));

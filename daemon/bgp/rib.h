@@ -83,6 +83,8 @@ class Rib {
 
   Family family() const { return family_; }
   void announce(PeerId peer, ByteView nlri, const AttributesRef& attributes);
+  // Of another process: as announce(), and it may be stale already.
+  void restore(PeerId peer, ByteView nlri, const AttributesRef& attributes, bool stale);
   // Whether it had that route. Stale paths of the same originator go as well.
   bool withdraw(PeerId peer, ByteView nlri);
   // Stale paths of routes that are its own go as well.

@@ -70,12 +70,21 @@ Time BgpService::now() {
 
 BgpService::BgpService(asio::io_context& loop, inof::SwitchService& inof, bfd::BfdService& bfd,
                        bool restarted)
-    : loop_(loop), bfd_(bfd), timer_(loop), tcp_(loop, *this), bridge_(inof), speaker_(tcp_, &bridge_) {
+    : loop_(loop),
+      bfd_(bfd),
+      timer_(loop),
+      tcp_(loop, *this),
+      bridge_(inof),
+      speaker_(tcp_, &bridge_),
+      keeper_(loop, restart::Kind::Bgp) {
   bridge_.set_speaker(&speaker_, [this] { soon(); });
   if (restarted) speaker_.begin_restart();
 }
 
-BgpService::~BgpService() { bridge_.set_speaker(nullptr, {}); }
+BgpService::~BgpService() {
+  keeper_.stop();
+  bridge_.set_speaker(nullptr, {});
+}
 
 void BgpService::apply(const Config& config) {
   if (!config.bgp.on) return end();
@@ -98,7 +107,8 @@ void BgpService::apply(const Config& config) {
   if (const auto wrong = set_keys(config, keys)) tcp_trouble(*wrong);
   config_ = config.bgp;
   // A restart is over when every host that is still there has been heard again.
-  if (begins) restart_ends_ = now() + std::chrono::seconds(config.inof.on ? config.inof.age_s : 1);
+  age_s_ = config.inof.on ? config.inof.age_s : 1;
+  if (begins) restart_ends_ = now() + std::chrono::seconds(age_s_);
   // Those of listen ranges stay as long as their range says the same.
   for (const Neighbor* n : speaker_.neighbors()) {
     if (!n->settings().dynamic) continue;
@@ -109,6 +119,10 @@ void BgpService::apply(const Config& config) {
       break;
     }
   }
+  keeper_.begin();
+  ++own_changes_;
+  config_text_ = to_toml(config);
+  if (restored_) restore_speaker(wanted);
   speaker_.configure(wanted, now());
   bridge_.configure(config.inof.on, self_of(config.bgp).router_id, config.bgp.local_pref);
   after();
@@ -165,6 +179,7 @@ void BgpService::end() {
 }
 
 void BgpService::stop(bool for_good) {
+  if (handed_over_) return tcp_.stop_listening();
   // With graceful restart the sockets fall without a word, and peers keep what they have of us.
   if (config_.on && (for_good || config_.restart_s == 0)) speaker_.configure({}, now());
   tcp_.push();
@@ -172,6 +187,8 @@ void BgpService::stop(bool for_good) {
 }
 
 std::optional<std::string> BgpService::clear(const PeerAddress& address, std::optional<Speaker::Soft> soft) {
+  keeper_.begin();
+  ++own_changes_;
   const auto wrong = speaker_.clear(address, soft, now());
   after();
   return wrong;
@@ -179,6 +196,8 @@ std::optional<std::string> BgpService::clear(const PeerAddress& address, std::op
 
 std::optional<std::string> BgpService::set_shutdown(const PeerAddress& address, bool down,
                                                     const std::string& text) {
+  keeper_.begin();
+  ++own_changes_;
   const auto wrong = speaker_.set_shutdown(address, down, text, now());
   after();
   watch_by_bfd();
@@ -210,6 +229,7 @@ void BgpService::watch_by_bfd() {
 }
 
 void BgpService::bfd_down(const PeerAddress& address) {
+  keeper_.begin();
   speaker_.bfd_down(address, now());
   after();
 }
@@ -230,17 +250,20 @@ const NeighborSettings* BgpService::tcp_wanted(const PeerAddress& remote, ConnId
 }
 
 bool BgpService::tcp_accepted(ConnId conn, const PeerAddress& remote, const IpAddress& local) {
+  keeper_.begin();
   const bool wanted = speaker_.accepted(conn, remote, local, now());
   after();
   return wanted;
 }
 
 void BgpService::tcp_connected(ConnId conn, const IpAddress& local) {
+  keeper_.begin();
   speaker_.connected(conn, local, now());
   after();
 }
 
 void BgpService::tcp_disconnected(ConnId conn, const std::string& why) {
+  keeper_.begin();
   speaker_.disconnected(conn, why, now());
   after();
 }
@@ -261,11 +284,14 @@ void BgpService::after() {
   log_states();
   reap();
   schedule();
+  keep_event();
   if (more) soon();
 }
 
 // Once this event is over: the switch must not be called while it calls us.
 void BgpService::soon() {
+  keeper_.begin();
+  ++own_changes_;
   if (std::exchange(posted_, true)) return;
   asio::post(loop_, [this] {
     posted_ = false;
@@ -311,7 +337,9 @@ void BgpService::schedule() {
     if (restart_ends_ && *restart_ends_ <= now()) {
       restart_ends_.reset();
       speaker_.finish_restart();
+      if (std::exchange(hosts_unheard_, false)) bridge_.compare_ours(true);
     }
+    keeper_.begin();
     bridge_.advance(now());
     speaker_.advance(now());
     after();

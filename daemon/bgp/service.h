@@ -16,6 +16,8 @@
 #include "daemon/core/config.h"
 #include "daemon/core/wake_timer.h"
 #include "daemon/inof/switch_service.h"
+#include "daemon/restart/keeper_io.h"
+#include "daemon/restart/named_fd.h"
 
 namespace lossless::bgp {
 
@@ -27,6 +29,15 @@ class BgpService final : private TcpEvents {
 
   // The whole configuration, at the start and after each reload.
   void apply(const Config& config);
+  // What an earlier process left (docs/restart.md): before the first apply(). Takes out of `fds` what is its
+  // own.
+  void restore(restart::NamedFds& fds);
+  // After the switch has its own back; `hosts_known`: it has, else they must be heard again.
+  void finish_restore(bool hosts_known);
+  // From now on what is needed after a kill is kept where a service manager keeps descriptors.
+  void keep();
+  // What the next process goes on with. Nothing may be called after it but stop().
+  std::vector<restart::Lent> hand_over();
   // The daemon ends; `for_good`, or without graceful restart, neighbours are told.
   void stop(bool for_good);
 
@@ -57,6 +68,8 @@ class BgpService final : private TcpEvents {
   bool tcp_accepted(ConnId conn, const PeerAddress& remote, const IpAddress& local) override;
   void tcp_connected(ConnId conn, const IpAddress& local) override;
   void tcp_disconnected(ConnId conn, const std::string& why) override;
+  void tcp_begins() override { keeper_.begin(); }
+  void tcp_ends(bool changed) override { keeper_.end(changed); }
   void tcp_received(ConnId conn, ByteView bytes) override;
   void tcp_drained(ConnId conn) override;
   void tcp_trouble(const std::string& what) override;
@@ -73,6 +86,14 @@ class BgpService final : private TcpEvents {
   void reap();
   void log_states();
   void schedule();
+  // Restart, in service_restart.cpp
+  struct Restored;
+  void restore_speaker(SpeakerConfig& wanted);
+  ConnId adopt(const SavedNeighbor& neighbor, const NeighborSettings& settings);
+  Bytes image() const;
+  void store_sockets();
+  std::uint64_t stamp() const;
+  void keep_event();
 
   asio::io_context& loop_;
   bfd::BfdService& bfd_;
@@ -87,6 +108,17 @@ class BgpService final : private TcpEvents {
   std::optional<Time> restart_ends_;
   bool posted_ = false;
   std::map<PeerAddress, bfd::Clients::Handle> watched_;
+  restart::Keeper keeper_;
+  std::string config_text_;               // that is in force
+  std::uint64_t stamp_ = 0;               // of what was kept last
+  std::uint64_t sessions_ = 0;            // which ones the store has, as one number
+  std::uint64_t own_changes_ = 0;         // of our routes, and by operators
+  std::map<ConnId, std::string> stored_;  // sockets in the fd store
+  bool handed_over_ = false;
+  bool hosts_unheard_ =
+      false;  // after a restart: some of our routes are of hosts that nobody has heard since
+  unsigned age_s_ = 1;
+  Restored* restored_ = nullptr;  // while restore() is at work
 };
 
 }  // namespace lossless::bgp

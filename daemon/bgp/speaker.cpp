@@ -51,7 +51,7 @@ void Speaker::configure(const SpeakerConfig& config, Time now) {
   flush(now);
 }
 
-void Speaker::add(const NeighborSettings& settings, Time now) {
+Speaker::Peer& Speaker::make(const NeighborSettings& settings) {
   const PeerId id = next_peer_++;
   Peer& peer = peers_[id];
   peer.neighbor = std::make_unique<Neighbor>(id, settings, static_cast<NeighborHost&>(*this));
@@ -59,8 +59,10 @@ void Speaker::add(const NeighborSettings& settings, Time now) {
   by_address_[settings.peer()] = id;
   peer.import_filter = filter(settings.import_filter);
   peer.export_filter = filter(settings.export_filter);
-  peer.neighbor->start(now);
+  return peer;
 }
+
+void Speaker::add(const NeighborSettings& settings, Time now) { make(settings).neighbor->start(now); }
 
 void Speaker::add_dynamic(const NeighborSettings& settings, Time now) {
   now_ = now;
@@ -224,12 +226,11 @@ std::optional<Time> Speaker::due() const {
 
 // ---- sessions
 
-void Speaker::established(Neighbor& neighbor) {
-  const PeerId id = neighbor.id();
+void Speaker::enter_group(PeerId id) {
   Peer& peer = peers_.at(id);
+  const Neighbor& neighbor = *peer.neighbor;
   const Open& open = *neighbor.peer_open();
   const Agreed& agreed = neighbor.agreed();
-  peer.source.router = open.router_id;
   GroupKey key{.external = neighbor.settings().external(),
                .client = neighbor.settings().client,
                .four_octet_as = agreed.four_octet_as,
@@ -239,6 +240,15 @@ void Speaker::established(Neighbor& neighbor) {
   if (key.external) key.next_hop = peer.local;
   key.filter = peer.export_filter;
   join_group(id, std::move(key));
+}
+
+void Speaker::established(Neighbor& neighbor) {
+  const PeerId id = neighbor.id();
+  Peer& peer = peers_.at(id);
+  const Open& open = *neighbor.peer_open();
+  const Agreed& agreed = neighbor.agreed();
+  peer.source.router = open.router_id;
+  enter_group(id);
   // RFC 4724 section 4.2: kept routes go at once if the neighbour does not say that it kept them too.
   for (const FamilyFacts& f : kFamilyTable) {
     if (peer.stale.has(f.family)) {

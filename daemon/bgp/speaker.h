@@ -37,6 +37,8 @@ class RouteSink {
   virtual void route_changed(Family family, ByteView key, const Path* used) = 0;
 };
 
+struct SavedSpeaker;
+
 struct SpeakerConfig {
   Self self = {};
   unsigned restart_s = 120;
@@ -59,6 +61,15 @@ class Speaker final : private NeighborHost {
   // We come back from a restart: peers keep our routes until finish_restart() sends End-of-RIB.
   void begin_restart() { restarting_ = true; }
   void finish_restart();
+
+  // What the next process needs to go on; call after flush(). Sockets and what waits for them are up to the
+  // transport: SavedSession::socket and unsent are empty.
+  SavedSpeaker save() const;
+  // Instead of the first configure(), with what held when it was saved. `conn_of`: the connection that
+  // carries the session of that neighbour on; 0: it did not survive, and the neighbour's routes are kept as
+  // after any loss. The sink is told of all routes, neighbours of nothing.
+  using ConnOf = std::function<ConnId(std::size_t neighbor, const NeighborSettings& settings)>;
+  void restore(const SpeakerConfig& config, const SavedSpeaker& saved, const ConnOf& conn_of, Time now);
 
   // A connection of theirs, under a new number; false: nobody wants it.
   ConnId new_connection() { return next_conn_++; }
@@ -131,7 +142,10 @@ class Speaker final : private NeighborHost {
   Rib& rib_of(Family family) { return ribs_[static_cast<std::size_t>(family)]; }
   Peer* peer_at(const PeerAddress& address);
   Peer* peer_of(ConnId conn);
+  Peer& make(const NeighborSettings& settings);
   void add(const NeighborSettings& settings, Time now);
+  void enter_group(PeerId id);
+  void restore_routes(const SavedSpeaker& saved, const std::vector<PeerId>& peers);
   void erase(PeerId id, std::uint8_t subcode, Time now);
   void check_prefixes(Neighbor& neighbor);
   void take_filters(const std::vector<BgpFilterConfig>& filters);

@@ -114,6 +114,12 @@ std::optional<std::string> prepare(int fd, const NeighborSettings& to) {
 
 }  // namespace
 
+std::uint64_t socket_number(int fd) {
+  std::uint64_t out = 0;
+  socklen_t size = sizeof out;
+  return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &out, &size) == 0 ? out : 0;
+}
+
 Tcp::Tcp(asio::io_context& loop, TcpEvents& events)
     : loop_(loop), events_(events), keys_timer_(loop), buffer_(kReadSize) {}
 
@@ -209,6 +215,37 @@ void Tcp::accepted(tcp::socket socket) {
   read(conn, ref);
 }
 
+Tcp::Lent Tcp::lend(ConnId conn) const {
+  const auto at = conns_.find(conn);
+  if (at == conns_.end() || !at->second->up || at->second->closing) return {};
+  Connection& c = *at->second;
+  Lent out{.fd = c.socket.native_handle(), .socket = socket_number(c.socket.native_handle())};
+  for (std::size_t i = 0; i < c.out.size(); ++i) {
+    const ByteView left = ByteView(*c.out[i]).subspan(i == 0 ? c.sent : 0);
+    out.unsent.insert(out.unsent.end(), left.begin(), left.end());
+  }
+  return out;
+}
+
+std::optional<std::string> Tcp::adopt(ConnId conn, int fd, const NeighborSettings& with, Bytes unsent) {
+  const auto ref = std::make_shared<Connection>(loop_);
+  asio::error_code ignored;
+  (void)ref->socket.assign(with.address.v6 ? tcp::v6() : tcp::v4(), fd, ignored);
+  (void)ref->socket.non_blocking(true, ignored);
+  if (auto wrong = sign(*ref, with, true)) return wrong;
+  ref->up = true;
+  conns_[conn] = ref;
+  if (!unsent.empty()) send(conn, std::make_shared<const Bytes>(std::move(unsent)));
+  read(conn, ref);
+  return std::nullopt;
+}
+
+std::size_t Tcp::unsent() const {
+  std::size_t out = 0;
+  for (const auto& [conn, ref] : conns_) out += ref->queued;
+  return out;
+}
+
 void Tcp::connect(ConnId conn, const NeighborSettings& to) {
   const auto ref = std::make_shared<Connection>(loop_);
   conns_[conn] = ref;
@@ -262,8 +299,10 @@ void Tcp::read(ConnId conn, const Ref& ref) {
 
 // False: it is gone, or waits for more.
 bool Tcp::take_in(ConnId conn, const Ref& ref) {
+  events_.tcp_begins();
   const ssize_t got = recv(ref->socket.native_handle(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+    events_.tcp_ends(false);
     read(conn, ref);
     return false;
   }
@@ -333,8 +372,10 @@ void Tcp::wait_write(ConnId conn, const Ref& ref) {
   ref->socket.async_wait(tcp::socket::wait_write, [this, conn, ref](const asio::error_code& error) {
     ref->waiting = false;
     if (error) return;
+    events_.tcp_begins();
     write(conn, ref);
-    if (!ref->closing && ref->queued < kFillBelow) events_.tcp_drained(conn);
+    if (!ref->closing && ref->queued < kFillBelow) return events_.tcp_drained(conn);
+    events_.tcp_ends(true);
   });
 }
 

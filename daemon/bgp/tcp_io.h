@@ -30,6 +30,10 @@ class TcpEvents {
   virtual bool tcp_accepted(ConnId conn, const PeerAddress& remote, const IpAddress& local) = 0;
   virtual void tcp_connected(ConnId conn, const IpAddress& local) = 0;
   virtual void tcp_disconnected(ConnId conn, const std::string& why) = 0;
+  // Something is about to be taken from a connection, or given to it.
+  virtual void tcp_begins() = 0;
+  // It was, and nothing else is called for it; whether it changed what waits.
+  virtual void tcp_ends(bool changed) = 0;
   virtual void tcp_received(ConnId conn, ByteView bytes) = 0;
   // Less than kFillBelow waits again.
   virtual void tcp_drained(ConnId conn) = 0;
@@ -43,6 +47,9 @@ struct TcpKey {
   std::string password;
   bool operator==(const TcpKey&) const = default;
 };
+
+// The kernel's number of a socket, which goes with it from process to process; 0: it has none.
+std::uint64_t socket_number(int fd);
 
 // Connections from these addresses are signed with the keys of a chain (RFC 5925).
 struct AoPeer {
@@ -73,6 +80,18 @@ class Tcp final : public Transport {
   Authentication authentication(ConnId conn, const NeighborSettings& of, const Dropped& dropped);
   // Sends what waits, as far as it is taken.
   void push();
+  // A connection as another process can go on with it (docs/restart.md). It stays ours until the process
+  // ends.
+  struct Lent {
+    int fd = -1;               // -1: there is no such connection
+    std::uint64_t socket = 0;  // the kernel's number of it
+    Bytes unsent = {};
+  };
+  Lent lend(ConnId conn) const;
+  // Goes on with one of another process, whose keys the kernel still has. `fd` is ours from then on. Errors
+  // say why it cannot.
+  std::optional<std::string> adopt(ConnId conn, int fd, const NeighborSettings& with, Bytes unsent);
+  std::size_t unsent() const;  // bytes, of all connections
   // Ends all at once.
   void close_all();
 

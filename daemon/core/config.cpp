@@ -14,7 +14,10 @@ std::string ConfigError::text() const {
 
 PriorityMaps default_maps() {
   PriorityMaps maps;
-  for (unsigned i = 0; i < kTcs; ++i) maps.dot1p_tc[i] = static_cast<std::uint8_t>(i);
+  for (unsigned i = 0; i < kTcs; ++i) {
+    maps.dot1p_tc[i] = maps.dot1p_rewrite[i] = static_cast<std::uint8_t>(i);
+    maps.dscp_rewrite[i] = static_cast<std::uint8_t>(i * 8);
+  }
   for (unsigned i = 0; i < kDscps; ++i) {
     maps.dscp_dot1p[i] = static_cast<std::uint8_t>(i / 8);  // the class selector, RFC 2474 section 4.2.2
     maps.dscp_dscp[i] = static_cast<std::uint8_t>(i);

@@ -28,6 +28,7 @@ enum class Schedule : std::uint8_t { Strict, Wrr };
 enum class Weights : std::uint8_t { Relative, Percent };
 enum class DcbUse : std::uint8_t { Off, Auto, Required };  // of a driver's DCB
 enum class EcmpHash : std::uint8_t { Keep, L3, L4, Inner };
+enum class Rewrite : std::uint8_t { Off, Dot1p, Dscp, Both };      // by a driver, of what leaves
 enum class AppField : std::uint8_t { EtherType, Tcp, Udp, Port };  // in the order of their selectors
 enum class SystemRole : std::uint8_t { Switch, Host };
 enum class LldpMode : std::uint8_t { Off, Tx, Rx, Both };
@@ -84,6 +85,7 @@ struct QueueConfig {
   std::uint32_t guaranteed_bytes = 0;  // of each ingress port, beside the shared pool
   unsigned alpha =
       0;  // of a lossy queue: depth at most this share of the free shared pool; 0: the limit alone
+  std::uint64_t max_rate_bps = 0;  // the TC sends at most this; 0: whatever the port has
   bool operator==(const QueueConfig&) const = default;
 };
 
@@ -92,8 +94,26 @@ struct PriorityMaps {
   std::array<std::uint8_t, kTcs> dot1p_tc{};
   std::array<std::uint8_t, kDscps> dscp_dot1p{};
   std::array<std::uint8_t, kDscps> dscp_dscp{};
+  // What a driver writes into packets of each priority, where `rewrite` says so.
+  std::array<std::uint8_t, kTcs> dot1p_rewrite{};
+  std::array<std::uint8_t, kTcs> dscp_rewrite{};
   bool operator==(const PriorityMaps&) const = default;
 };
+
+// An entry of the application table: frames of a protocol have a priority. Ports that trust "application"
+// go by it, and it is written into drivers that have such a table.
+struct Application {
+  AppField field = AppField::Udp;
+  unsigned protocol = 0;  // EtherType, or destination port
+  unsigned priority = 0;  // 0-7
+  bool operator==(const Application&) const = default;
+};
+inline constexpr std::size_t kMaxApplications = 128;
+// The selector of IEEE 802.1Q (D.2.11.3): 1 to 4.
+constexpr std::uint8_t selector_of(AppField field) {
+  return static_cast<std::uint8_t>(static_cast<unsigned>(field) + 1);
+}
+std::vector<Application> default_applications();  // RoCEv2, UDP 4791: priority 3
 
 struct PortConfig {
   std::string name;            // interface name, 1-15 characters
@@ -104,11 +124,14 @@ struct PortConfig {
   bool ecn_overlay = true;              // while [ecn_overlay] is on
   Weights weights = Weights::Relative;  // percent: those of each WRR group add to 100
   DcbUse dcb = DcbUse::Auto;
+  Rewrite rewrite = Rewrite::Off;
   PriorityMaps maps;
   std::array<QueueConfig, kTcs> queues;
   pfc::WatchdogConfig watchdog;  // of each TC with PFC
   pfc::PfcAlarmConfig pfc_alarm;
   DcbxConfig dcbx;
+  // In no file: what DCBX agreed on instead of the application table of all ports.
+  std::optional<std::vector<Application>> applications = std::nullopt;
   bool operator==(const PortConfig&) const = default;
 };
 
@@ -366,21 +389,6 @@ struct DcbConfig {
   bool operator==(const DcbConfig&) const = default;
 };
 
-// An entry of the application table: frames of a protocol have a priority. Ports that trust "application"
-// go by it, and it is written into drivers that have such a table.
-struct Application {
-  AppField field = AppField::Udp;
-  unsigned protocol = 0;  // EtherType, or destination port
-  unsigned priority = 0;  // 0-7
-  bool operator==(const Application&) const = default;
-};
-inline constexpr std::size_t kMaxApplications = 128;
-// The selector of IEEE 802.1Q (D.2.11.3): 1 to 4.
-constexpr std::uint8_t selector_of(AppField field) {
-  return static_cast<std::uint8_t>(static_cast<unsigned>(field) + 1);
-}
-std::vector<Application> default_applications();  // RoCEv2, UDP 4791: priority 3
-
 // How routes with several next hops are shared out.
 struct EcmpConfig {
   EcmpHash hash = EcmpHash::Keep;  // keep: the kernel's setting is left alone
@@ -421,7 +429,7 @@ inline constexpr unsigned kFirstStrictTc = 6;  // TC 6 and 7 are strict, 0 to 5 
 inline constexpr unsigned kDefaultGroup = 1;
 inline constexpr unsigned kDefaultWeight = 10;
 QueueConfig default_queue(unsigned tc);
-PriorityMaps default_maps();  // dot1p -> TC and dscp -> dscp: identity; dscp -> dot1p: dscp / 8
+PriorityMaps default_maps();  // identity; dscp -> dot1p: dscp / 8; priority -> dscp: 8 x priority
 std::string default_socket(std::string_view instance);
 
 // What is wrong with a configuration: "FILE:LINE:COLUMN: message". Line and column count from 1; 0 when

@@ -128,6 +128,21 @@ std::optional<std::string> find_weights_fault(const PortConfig& port) {
   return std::nullopt;
 }
 
+bool has_two_groups(const PortConfig& port) {
+  const auto any = [&](unsigned group) {
+    return std::ranges::any_of(port.queues, [group](const QueueConfig& q) {
+      return q.schedule == Schedule::Wrr && q.group == group;
+    });
+  };
+  return any(1) && any(2);
+}
+
+std::optional<std::string> find_dcb_fault(const PortConfig& port) {
+  if (port.dcb != DcbUse::Required || !has_two_groups(port)) return std::nullopt;
+  return "\"required\" needs ETS in the driver, which has one WRR group, and the port's queues are in two; "
+         "allowed: one group, or dcb = \"auto\", which shares out in software";
+}
+
 // Who is willing has to say so.
 std::optional<ThresholdFault> find_fault(const DcbxConfig& dcbx) {
   const auto check = [](bool willing, bool advertised, std::string_view key,

@@ -32,6 +32,7 @@ constexpr std::array<std::string_view, 4> kTrusts{"port", "dot1p", "dscp", "appl
 constexpr std::array<std::string_view, 2> kSchedules{"strict", "wrr"};
 constexpr std::array<std::string_view, 2> kWeights{"relative", "percent"};
 constexpr std::array<std::string_view, 3> kDcbUses{"off", "auto", "required"};
+constexpr std::array<std::string_view, 4> kRewrites{"off", "dot1p", "dscp", "both"};
 constexpr std::array<std::string_view, 4> kEcmpHashes{"keep", "l3", "l4", "inner"};
 constexpr std::array<std::string_view, 4> kAppFields{"ethertype", "tcp", "udp", "port"};
 // Powers of two, from LL_ALPHA_MIN on.
@@ -426,6 +427,7 @@ constexpr std::array kPortKeys{
     row<PortConfig, &PortConfig::ecn_overlay>("ecn_overlay", kBool),
     row<PortConfig, &PortConfig::weights>("weights", Rule(kWeights)),
     row<PortConfig, &PortConfig::dcb>("dcb", Rule(kDcbUses)),
+    row<PortConfig, &PortConfig::rewrite>("rewrite", Rule(kRewrites)),
 };
 constexpr std::array kDcbKeys{
     row<DcbConfig, &DcbConfig::put_back>("put_back", kBool),
@@ -448,6 +450,8 @@ constexpr std::array kQueueKeys{
     row<QueueConfig, &QueueConfig::guaranteed_bytes>(
         "guaranteed", kPfcSize, [](const QueueConfig& q) { return q.guaranteed_bytes > 0; }),
     alpha_row<QueueConfig>(),
+    row<QueueConfig, &QueueConfig::max_rate_bps>("max_rate", kRate,
+                                                 [](const QueueConfig& q) { return q.max_rate_bps > 0; }),
 };
 constexpr std::array kEcnKeys{
     row<EcnConfig, &EcnConfig::kmin_bytes>("kmin", kThreshold),
@@ -555,12 +559,16 @@ constexpr std::array kAlarmKeys{
     row<PfcAlarmConfig, &PfcAlarmConfig::window_ms>("window_ms", integer(100, 60'000)),
     row<PfcAlarmConfig, &PfcAlarmConfig::hold_ms>("hold_ms", integer(0, 600'000)),
 };
-constexpr std::array<MapKey, 3> kMapKeys{{
+constexpr std::array<MapKey, 5> kMapKeys{{
     {"dot1p_tc", kTcs, kTcs - 1, true, [](PriorityMaps& m) -> std::span<std::uint8_t> { return m.dot1p_tc; }},
     {"dscp_dot1p", kDscps, kTcs - 1, false,
      [](PriorityMaps& m) -> std::span<std::uint8_t> { return m.dscp_dot1p; }},
     {"dscp_dscp", kDscps, kDscps - 1, false,
      [](PriorityMaps& m) -> std::span<std::uint8_t> { return m.dscp_dscp; }},
+    {"dot1p_rewrite", kTcs, kTcs - 1, true,
+     [](PriorityMaps& m) -> std::span<std::uint8_t> { return m.dot1p_rewrite; }},
+    {"dscp_rewrite", kTcs, kDscps - 1, true,
+     [](PriorityMaps& m) -> std::span<std::uint8_t> { return m.dscp_rewrite; }},
 }};
 
 template <class T>

@@ -183,6 +183,10 @@ std::optional<ThresholdFault> find_fault(const pfc::PfcAlarmConfig& alarm);
 std::optional<ThresholdFault> find_fault(const InofHostConfig& host);
 // Weights in percent that do not add to 100, as the rest of a sentence that begins with the port's key.
 std::optional<std::string> find_weights_fault(const PortConfig& port);
+// dcb = "required" with what DCB cannot say, the same way.
+std::optional<std::string> find_dcb_fault(const PortConfig& port);
+// TCs of the port share WRR group 1, and others group 2: ETS has one.
+bool has_two_groups(const PortConfig& port);
 std::optional<ThresholdFault> find_fault(const DcbxConfig& dcbx);
 std::optional<ThresholdFault> find_fault(const BfdSettings& bfd);
 std::optional<ThresholdFault> find_fault(const BfdPeerConfig& peer);

@@ -278,6 +278,7 @@ PortConfig PortReader::read_port(const toml::table& table, std::size_t number, D
   port.pfc_alarm = finish(defaults.pfc_alarm, path);
   if (const auto fault = find_weights_fault(port))
     reader_.error(given.at("weights").begin, path + ".weights: " + *fault);
+  if (const auto fault = find_dcb_fault(port)) reader_.error(given.at("dcb").begin, path + ".dcb: " + *fault);
   port.dcbx = finish(defaults.dcbx, path);
   check_dcbx(defaults.dcbx);
   return port;

@@ -201,6 +201,12 @@ void fill_ets(const port::Port& port, const std::vector<net::QdiscInfo>& qdiscs,
   }
 }
 
+void fill_entry(const Application& entry, v1::ApplicationEntry& out) {
+  out.set_field(std::string(to_string(entry.field)));
+  out.set_protocol(entry.protocol);
+  out.set_priority(entry.priority);
+}
+
 bool has_ets(const DcbService::Port* port) {
   return port && port->now && port->wanted.ets &&
          !find(net::differences(*port->now, port->wanted), DcbPart::Ets);
@@ -242,26 +248,8 @@ class DcbApi final : public v1::Dcb::CallbackService {
                                              const v1::ListApplicationsRequest*,
                                              v1::ListApplicationsReply* reply) override {
     return api::answer_on_loop(call, loop_, [this, reply] {
-      const auto& entries = ports_.running().applications;
-      for (const Application& entry : entries) {
-        auto* out = reply->add_entries();
-        out->set_field(std::string(to_string(entry.field)));
-        out->set_protocol(entry.protocol);
-        out->set_priority(entry.priority);
-      }
-      return for_ports("", [&](const port::Port& port) {
-        auto* out = reply->add_ports();
-        out->set_port(port.config.name);
-        out->set_trust(std::string(to_string(port.config.trust)));
-        out->set_used(port.config.trust == Trust::Application);
-        for (const Application& entry : entries) out->add_tc(port.config.maps.dot1p_tc[entry.priority]);
-        const DcbService::Port* dcb = service_.find(port.config.name);
-        if (!dcb || !dcb->now) return;
-        out->set_in_hardware(dcb->wanted.apps && dcb->now->apps == dcb->wanted.apps);
-        if (dcb->now->trust)
-          for (const std::uint8_t selector : *dcb->now->trust)
-            out->add_driver_trust(std::string(net::selector_name(selector)));
-      });
+      for (const Application& entry : ports_.running().applications) fill_entry(entry, *reply->add_entries());
+      return for_ports("", [&](const port::Port& port) { fill_user(port, *reply->add_ports()); });
     });
   }
 
@@ -282,6 +270,25 @@ class DcbApi final : public v1::Dcb::CallbackService {
   }
 
  private:
+  void fill_user(const port::Port& port, v1::ApplicationPort& out) const {
+    const auto& agreed = port.config.applications;
+    const auto& entries = agreed ? *agreed : ports_.running().applications;
+    out.set_port(port.config.name);
+    out.set_trust(std::string(to_string(port.config.trust)));
+    out.set_used(port.config.trust == Trust::Application);
+    out.set_agreed(agreed.has_value());
+    for (const Application& entry : entries) {
+      out.add_tc(port.config.maps.dot1p_tc[entry.priority]);
+      if (agreed) fill_entry(entry, *out.add_own());
+    }
+    const DcbService::Port* dcb = service_.find(port.config.name);
+    if (!dcb || !dcb->now) return;
+    out.set_in_hardware(dcb->wanted.apps && dcb->now->apps == dcb->wanted.apps);
+    if (!dcb->now->trust) return;
+    for (const std::uint8_t selector : *dcb->now->trust)
+      out.add_driver_trust(std::string(net::selector_name(selector)));
+  }
+
   grpc::Status test_flows(const v1::GetEcmpRequest& request, v1::GetEcmpReply& reply) {
     const auto refuse = [](const std::string& text) {
       return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, text);

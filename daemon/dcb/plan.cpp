@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/core/config_keys.h"
 #include "daemon/core/shares.h"
 
 namespace lossless::dcb {
@@ -25,13 +26,6 @@ constexpr std::uint8_t flags(Bits... bits) {
 
 bool in_group(const QueueConfig& queue, unsigned group) {
   return queue.schedule == Schedule::Wrr && queue.group == group;
-}
-
-bool has_two_groups(const PortConfig& port) {
-  const auto any = [&](unsigned group) {
-    return std::ranges::any_of(port.queues, [group](const QueueConfig& q) { return in_group(q, group); });
-  };
-  return any(1) && any(2);
 }
 
 std::uint8_t pfc_priorities(const PortInput& input) {
@@ -110,6 +104,44 @@ std::vector<std::uint8_t> wanted_trust(const PortInput& input) {
   return selectors;
 }
 
+// In the kernel's unit.
+net::PerPriority<std::uint64_t> wanted_rates(const PortConfig& port) {
+  constexpr std::uint64_t kKilo = 1000;
+  net::PerPriority<std::uint64_t> out{};
+  for (unsigned tc = 0; tc < kTcs; ++tc) out[tc] = port.queues[tc].max_rate_bps / kKilo;
+  return out;
+}
+
+DcbApps wanted_rewrite(const PortConfig& port) {
+  DcbApps out;
+  const auto add = [&](std::uint8_t selector, const std::array<std::uint8_t, kTcs>& values) {
+    for (std::uint8_t priority = 0; priority < kPriorities; ++priority)
+      out.push_back({.selector = selector, .protocol = values[priority], .priority = priority});
+  };
+  if (port.rewrite != Rewrite::Dscp) add(DCB_APP_SEL_PCP, port.maps.dot1p_rewrite);
+  if (port.rewrite != Rewrite::Dot1p) add(IEEE_8021QAZ_APP_SEL_DSCP, port.maps.dscp_rewrite);
+  std::ranges::sort(out);
+  return out;
+}
+
+// What only some ports are configured to.
+void want_extras(const PortInput& input, const DcbState& now, DcbState& wanted,
+                 std::vector<net::DcbFault>& left_out) {
+  const PortConfig& port = input.port;
+  const bool limited =
+      std::ranges::any_of(port.queues, [](const QueueConfig& q) { return q.max_rate_bps > 0; });
+  if (limited && now.max_kbps) wanted.max_kbps = wanted_rates(port);
+  if (limited && !now.max_kbps)
+    left_out.push_back(
+        {net::DcbPart::MaxRate, "the driver does not have it; the queue tree keeps to max_rate"});
+  if (port.rewrite == Rewrite::Off) return;
+  if (now.rewrite) {
+    wanted.rewrite = wanted_rewrite(port);
+  } else {
+    left_out.push_back({net::DcbPart::Rewrite, "the driver does not have it; packets leave as they are"});
+  }
+}
+
 // A group for each WRR TC, of its number.
 net::DcbCeeGroups wanted_groups(const PortConfig& port) {
   net::DcbCeeGroups groups;
@@ -159,9 +191,7 @@ DcbState wanted_state(const PortInput& input, const DcbState& now, std::vector<n
     return wanted;
   }
   if (now.ets && has_two_groups(input.port)) {
-    if (left_out)
-      left_out->push_back(
-          {net::DcbPart::Ets, "ETS has one WRR group, the port has two; they are in software"});
+    left_out->push_back({net::DcbPart::Ets, "ETS has one WRR group, the port has two; they are in software"});
   } else if (now.ets) {
     wanted.ets = wanted_ets(input.port, *now.ets);
   }
@@ -172,6 +202,7 @@ DcbState wanted_state(const PortInput& input, const DcbState& now, std::vector<n
   if (now.buffers && input.dcb.buffers) wanted.buffers = wanted_buffers(input, *now.buffers);
   if (now.apps) wanted.apps = wanted_apps(input, now.trust.has_value());
   if (now.trust) wanted.trust = wanted_trust(input);
+  want_extras(input, now, wanted, *left_out);
   return wanted;
 }
 

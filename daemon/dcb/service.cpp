@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "daemon/core/nanos.h"
 #include "daemon/core/wire.h"
@@ -62,10 +63,38 @@ void DcbService::apply(const Config& config, const std::vector<port::Port>& port
     port.frame_bytes = longest_frame(from.link.mtu);
     bring(port);
   }
+  restore_strangers();
+}
+
+// Interfaces that an earlier daemon changed and that this configuration leaves alone.
+void DcbService::restore_strangers() {
+  if (std::exchange(looked_for_strangers_, true)) return;
+  for (const std::string& name : records_.interfaces())
+    if (!ports_.contains(name))
+      if (auto done = records_.restore(netlink_, name); !done)
+        spdlog::warn("interface {}: DCB settings cannot go back to what they were: {}", name, done.error());
+}
+
+std::optional<std::string> DcbService::why_not(const PortConfig& port) {
+  if (port.dcb != DcbUse::Required) return std::nullopt;
+  const auto state = net::read_dcb_state(netlink_, port.name);
+  if (!state || *state) return std::nullopt;
+  return "dcb = \"required\", and the driver (" + net::driver_of(port.name) +
+         ") has no DCB; allowed: \"auto\" or \"off\"";
+}
+
+Status DcbService::check(const Config& config) {
+  std::string faults;
+  for (const PortConfig& port : config.ports)
+    if (const auto fault = why_not(port))
+      faults.append(faults.empty() ? "" : "\n").append("port ").append(port.name).append(": ").append(*fault);
+  if (faults.empty()) return {};
+  return fail(faults);
 }
 
 net::DcbState DcbService::wanted_of(Port& port) const {
-  PortInput input{.port = port.config, .dcb = config_, .applications = applications_};
+  const auto& agreed = port.config.applications;
+  PortInput input{.port = port.config, .dcb = config_, .applications = agreed ? *agreed : applications_};
   input.frame_bytes = port.frame_bytes;
   input.withheld = port.withheld;
   if (const pfc::PortInfo* info = pfc_.port(port.slot))
@@ -77,20 +106,23 @@ net::DcbState DcbService::wanted_of(Port& port) const {
 
 void DcbService::bring(Port& port) {
   port.withheld = pfc_.watchdogs().withheld(port.slot);
-  auto state = net::read_dcb_state(netlink_, port.name);
+  net::DcbAnswers answers;
+  auto state = net::read_dcb_state(netlink_, port.name, &answers);
   port.error = state ? "" : state.error();
   port.now = state ? std::move(*state) : std::nullopt;
   port.refused.clear();
   port.ignored.clear();
   port.let_be = false;
   if (!port.now) {
-    const bool missing = port.config.dcb == DcbUse::Required;
-    if (missing || !port.error.empty())
-      spdlog::warn("port {}: DCB: {}", port.name, port.error.empty() ? "the driver has none" : port.error);
+    if (!port.error.empty()) spdlog::warn("port {}: DCB: {}", port.name, port.error);
     return;
   }
-  if (!port.original) port.original = port.now;
-  port.wanted = wanted_of(port);
+  if (!port.original) port.original = records_.find(port.name, port.ifindex);
+  if (!port.original) {
+    port.original = port.now;
+    port.record = std::move(answers);
+  }
+  port.wanted = net::with_former(wanted_of(port), port.wanted, *port.original);
   write(port);
 }
 
@@ -98,6 +130,12 @@ void DcbService::bring(Port& port) {
 void DcbService::write(Port& port) {
   if (net::differences(*port.now, port.wanted).empty() && !port.now->firmware_managed()) return;
   port.refused.clear();
+  if (!port.record.empty()) {
+    if (auto kept = records_.keep(port.name, port.ifindex, port.record); !kept)
+      spdlog::warn("port {}: DCB settings will not go back to what they are after a restart: {}", port.name,
+                   kept.error());
+    port.record.clear();
+  }
   auto done = net::apply_dcb(netlink_, port.name, *port.now, port.wanted);
   if (!done) {
     port.refused = std::move(done.error());
@@ -140,7 +178,8 @@ void DcbService::changed(const std::string& interface, Clock::time_point now) {
 }
 
 void DcbService::restore(const Port& port) {
-  if (!port.original || !port.now || port.writes == 0) return;
+  if (!port.original || !port.now || !port.record.empty()) return;  // nothing was changed
+  records_.forget(port.name);
   const auto now = net::read_dcb_state(netlink_, port.name);
   if (!now || !*now) return;  // the interface is gone
   const net::DcbState before = net::same_parts(*port.original, port.wanted);
@@ -184,7 +223,7 @@ void DcbService::poll(std::uint64_t now_ns) {
     const std::uint8_t withheld = pfc_.watchdogs().withheld(port.slot);
     if (withheld == port.withheld || port.let_be) continue;
     port.withheld = withheld;
-    port.wanted = wanted_of(port);
+    port.wanted = net::with_former(wanted_of(port), port.wanted, *port.original);
     write(port);
   }
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "daemon/dcb/plan.h"
-#include "daemon/net/dcb_io.h"
+#include "daemon/net/dcb_record_io.h"
 #include "daemon/pfc/service.h"
 #include "daemon/port/service.h"
 
@@ -33,7 +33,8 @@ class DcbService {
     PortConfig config;                        // as it was applied last
     std::string error;                        // the driver could not be asked
     std::optional<net::DcbState> now;         // nothing: the driver has no DCB
-    std::optional<net::DcbState> original;    // before we changed anything
+    std::optional<net::DcbState> original;    // before a daemon changed anything
+    net::DcbAnswers record;                   // of `original`, to be kept before the first change
     net::DcbState wanted;
     std::vector<net::DcbFault> refused;   // nothing was written because of these
     std::vector<net::DcbFault> ignored;   // what the driver dropped
@@ -47,7 +48,15 @@ class DcbService {
     bool let_be = false;                   // another program insists
   };
 
-  DcbService(net::Netlink& netlink, pfc::PfcService& pfc) : netlink_(netlink), pfc_(pfc) {}
+  // `folder`, of the instance, remembers what drivers had before the first daemon changed it.
+  DcbService(net::Netlink& netlink, pfc::PfcService& pfc, std::string folder)
+      : netlink_(netlink), pfc_(pfc), records_(std::move(folder)) {}
+
+  // Why a port cannot be what its configuration says: it requires DCB, and the driver of its interface has
+  // none. Ports whose interface is not there are not judged.
+  std::optional<std::string> why_not(const PortConfig& port);
+  // The same of all ports, a line for each. Call before the ports are brought to the configuration.
+  Status check(const Config& config);
 
   // Call after each configure() or reconcile() of the ports.
   void apply(const Config& config, const std::vector<port::Port>& ports);
@@ -69,10 +78,13 @@ class DcbService {
   void count(Port& port, std::uint64_t now_ns);
   void write(Port& port);
   void restore(const Port& port);
+  void restore_strangers();
   net::DcbState wanted_of(Port& port) const;
 
   net::Netlink& netlink_;
   pfc::PfcService& pfc_;
+  net::DcbRecords records_;
+  bool looked_for_strangers_ = false;
   DcbConfig config_;
   std::vector<Application> applications_;
   std::map<std::string, Port> ports_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <iterator>
+#include <utility>
 
 namespace lossless::dcbx {
 namespace {
@@ -74,6 +76,34 @@ std::vector<CeeApp> cee_apps(const std::vector<App>& apps) {
                    .selector = static_cast<std::uint8_t>(ethertype ? 0 : 1),
                    .priorities = static_cast<std::uint8_t>(1U << app.priority)});
   }
+  return out;
+}
+
+// A willing end's table: the neighbour's entries, and ours for protocols that it has none for. Neighbours
+// that took ours say them back to us beside their own: their own counts. Of several priorities the highest.
+std::vector<App> joined(const std::vector<App>& ours, const std::vector<App>& theirs) {
+  std::map<std::pair<std::uint8_t, std::uint16_t>, std::uint8_t> chosen;
+  const auto is_ours = [&](const App& app) { return std::ranges::find(ours, app) != ours.end(); };
+  for (const App& app : theirs) {
+    const auto [at, is_new] = chosen.emplace(std::pair(app.selector, app.protocol), app.priority);
+    if (is_new || is_ours(app)) continue;
+    const bool echo = is_ours({at->second, app.selector, app.protocol});
+    at->second = echo ? app.priority : std::max(at->second, app.priority);
+  }
+  // TCP and UDP ports are also named by "either".
+  const auto has = [&](std::uint8_t selector, std::uint16_t protocol) {
+    return chosen.contains({selector, protocol});
+  };
+  for (const App& app : ours) {
+    const bool tcp_or_udp = app.selector == 2 || app.selector == 3;
+    const bool named = has(app.selector, app.protocol) || (tcp_or_udp && has(4, app.protocol)) ||
+                       (app.selector == 4 && (has(2, app.protocol) || has(3, app.protocol)));
+    if (!named) chosen.emplace(std::pair(app.selector, app.protocol), app.priority);
+  }
+  std::vector<App> out;
+  out.reserve(chosen.size());
+  for (const auto& [what, priority] : chosen)
+    out.push_back({.priority = priority, .selector = what.first, .protocol = what.second});
   return out;
 }
 
@@ -191,7 +221,7 @@ void Machine::run_ieee(const Ieee& peer, const Mac& mac) {
   if (!peer.apps) return;
   if (config_.app_willing && !peer.apps->empty()) {
     out.apps = Source::Peer;
-    out.params.apps = *peer.apps;
+    out.params.apps = joined(local_.apps, *peer.apps);
   } else if (const std::string what = differing(local_.apps, *peer.apps); !what.empty()) {
     alarms_[Alarm::AppMismatch] = what;
   }
@@ -231,7 +261,7 @@ void Machine::run_cee(const Cee& peer) {
   const std::vector<App> said = ieee_apps(peer.apps->entries);
   if (cee_takes_peer(config_.app_willing, theirs)) {
     out.apps = Source::Peer;
-    out.params.apps = said;
+    out.params.apps = joined(local_.apps, said);
   } else if (theirs.enable && theirs.willing == config_.app_willing) {
     // Both sides of the comparison as CEE can say them.
     if (const std::string what = differing(ieee_apps(cee_apps(local_.apps)), said); !what.empty())
@@ -257,7 +287,15 @@ Ieee Machine::ieee() const {
   // A willing end says what holds, so that the other sees whether it agrees (38.4.2).
   if (config_.advertise_pfc)
     out.pfc = Pfc{.willing = config_.pfc_willing, .cap = 8, .enabled = operational_.params.pfc};
-  if (config_.advertise_app && !operational_.params.apps.empty()) out.apps = operational_.params.apps;
+  // Ours as far as it holds. Never what the neighbour said: one that takes ours would hear that from us when
+  // it has left it itself, and it would stay for ever.
+  if (config_.advertise_app) {
+    std::vector<App> hold;
+    std::ranges::copy_if(local_.apps, std::back_inserter(hold), [&](const App& app) {
+      return std::ranges::find(operational_.params.apps, app) != operational_.params.apps.end();
+    });
+    if (!hold.empty()) out.apps = std::move(hold);
+  }
   return out;
 }
 

@@ -28,6 +28,24 @@ std::vector<App> apps_of(const std::vector<Application>& applications) {
   return out;
 }
 
+namespace {
+
+// Entries by DSCP are the port's map, the others its application table.
+void take_applications(const std::vector<App>& apps, PortConfig& out) {
+  constexpr std::uint8_t kDscpSelector = 5;
+  out.applications.emplace();
+  for (const App& app : apps) {
+    if (app.selector == kDscpSelector && app.protocol < kDscps)
+      out.maps.dscp_dot1p[app.protocol] = app.priority;
+    if (app.selector < 1 || app.selector > 4 || out.applications->size() == kMaxApplications) continue;
+    out.applications->push_back({.field = static_cast<AppField>(app.selector - 1),
+                                 .protocol = app.protocol,
+                                 .priority = app.priority});
+  }
+}
+
+}  // namespace
+
 Params local_params(const PortConfig& port, std::vector<App> apps) {
   Params out{.ets = {}, .pfc = 0, .apps = std::move(apps)};
   out.ets.priority_tc = port.maps.dot1p_tc;
@@ -43,6 +61,7 @@ Params local_params(const PortConfig& port, std::vector<App> apps) {
 PortConfig operational_config(const PortConfig& port, const Operational& operational) {
   PortConfig out = port;
   const Params& params = operational.params;
+  if (operational.apps == Source::Peer) take_applications(params.apps, out);
   if (operational.ets == Source::Peer) {
     out.maps.dot1p_tc = params.ets.priority_tc;
     for (std::size_t tc = 0; tc < kTcs; ++tc) {

@@ -67,6 +67,7 @@ void DcbxService::on_lldp(const lldp::Event& event) {
     machine.gone(from);
   }
   settle(at->first, operational, alarms);
+  if (machine.operational() != operational) changed_();
 }
 
 void DcbxService::settle(const std::string& name, const Operational& before, const Alarms& alarms_before) {

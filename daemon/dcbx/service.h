@@ -3,6 +3,7 @@
 // LLDP, and what holds goes to the ports.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ class DcbxService {
 
   // Ports or the configuration may have changed: call after each configure() or reconcile() of the ports.
   void apply();
+
+  // Called when what holds has changed a port outside of apply().
+  void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
 
   struct Port {
     Machine machine;
@@ -37,6 +41,7 @@ class DcbxService {
 
   port::PortService& ports_;
   lldp::Agent& lldp_;
+  std::function<void()> changed_ = [] {};
   std::map<std::string, Port> by_name_;
 };
 

@@ -20,6 +20,14 @@ inline constexpr Micros kHalfLife = std::chrono::seconds(8);
 
 class Damping {
  public:
+  struct State {
+    double penalty = 0;
+    Micros since{};
+    bool held = false;
+  };
+  Damping() = default;
+  explicit Damping(const State& state) : penalty_(state.penalty), since_(state.since), held_(state.held) {}
+  State state() const { return {.penalty = penalty_, .since = since_, .held = held_}; }
   void leave(Micros now) {
     penalty_ = std::min(at(now) + kPenalty, kMaxPenalty);
     since_ = now;

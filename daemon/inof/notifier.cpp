@@ -81,6 +81,40 @@ void Notifier::unsubscribe(SubscriberId id) {
   at->second.active = false;
 }
 
+std::optional<SavedSubscriber> Notifier::save(SubscriberId id) const {
+  const auto at = subscribers_.find(id);
+  if (at == subscribers_.end()) return std::nullopt;
+  const Subscriber& s = at->second;
+  return SavedSubscriber{.next_sequence = s.next_sequence,
+                         .active = s.active,
+                         .walk = s.walk.has_value(),
+                         .walk_all = s.walk_all,
+                         .sent = s.sent,
+                         .pending = {s.pending.begin(), s.pending.end()}};
+}
+
+void Notifier::restore(SubscriberId id, PortId port, Dialect dialect, const IpAddress& address,
+                       const SavedSubscriber& saved, bool current, Micros now) {
+  constexpr std::uint32_t kMayBeUsed = 4096;  // more than go out to one host between two times of saving
+  Subscriber& s = subscribers_[id];
+  s.active = saved.active;
+  s.port = port;
+  s.dialect = dialect;
+  s.address = address;
+  s.next_sequence = saved.next_sequence + (current ? 0 : kMayBeUsed);
+  const auto [at, is_new] = ports_.try_emplace(port);
+  if (is_new) at->second.filled = now;
+  if (!current) return resync(id, true);
+  s.sent = saved.sent;
+  for (const Sent& sent : s.sent)
+    if (sent.fate == Sent::Fate::UnderWay) ++under_way_;
+  s.pending = {saved.pending.begin(), saved.pending.end()};
+  s.due = kNever;
+  schedule(id, s);
+  if (saved.walk) resync(id, saved.walk_all);
+  if (!s.pending.empty()) take_turn(id, s);
+}
+
 bool Notifier::subscribed(SubscriberId id) const {
   const auto at = subscribers_.find(id);
   return at != subscribers_.end() && at->second.active;

@@ -55,6 +55,26 @@ struct NotifyStats {
   std::uint64_t resyncs = 0;  // full states sent: subscription, query, too much waiting
 };
 
+// A notification on its way.
+struct Sent {
+  Fact fact;
+  std::uint32_t sequence = 0;
+  unsigned repeated = 0;
+  Micros due{};
+  // Superseded: a later notification about the same subject makes it pointless to repeat this one.
+  enum class Fate : std::uint8_t { UnderWay, Superseded, Done } fate = Fate::UnderWay;
+};
+
+// What another process needs to go on with a subscriber.
+struct SavedSubscriber {
+  std::uint32_t next_sequence = 1;
+  bool active = false;
+  bool walk = false;  // the full state was on its way, and begins anew
+  bool walk_all = false;
+  std::vector<Sent> sent;  // by sequence number, without gaps up to the next one
+  std::vector<Fact> pending;
+};
+
 // ACKs that acknowledge nothing.
 enum class BadAck : std::uint8_t {
   NotAsked,  // no such subscriber
@@ -89,6 +109,12 @@ class Notifier {
   // Nothing more is sent to it; its counts stay until forget().
   void unsubscribe(SubscriberId id);
   void forget(SubscriberId id) { subscribers_.erase(id); }
+  // nothing: there is no such subscriber.
+  std::optional<SavedSubscriber> save(SubscriberId id) const;
+  // Goes on from there: nothing is told again. `current`: nothing was sent after it was saved; else numbers
+  // that may have been used are left out, and the full state is told.
+  void restore(SubscriberId id, PortId port, Dialect dialect, const IpAddress& address,
+               const SavedSubscriber& saved, bool current, Micros now);
   bool subscribed(SubscriberId id) const;
   void tell(SubscriberId id, const Fact& fact);
   // Sends the full state again; not while one is under way.
@@ -110,14 +136,6 @@ class Notifier {
   bool idle() const { return under_way_ == 0 && turns_ == 0; }
 
  private:
-  struct Sent {
-    Fact fact;
-    std::uint32_t sequence = 0;
-    unsigned repeated = 0;
-    Micros due{};
-    // Superseded: a later notification about the same subject makes it pointless to repeat this one.
-    enum class Fate : std::uint8_t { UnderWay, Superseded, Done } fate = Fate::UnderWay;
-  };
   struct Subscriber {
     PortId port = 0;
     Dialect dialect = Dialect::Odcc;

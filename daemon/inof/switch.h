@@ -23,6 +23,7 @@
 #include "daemon/inof/hosts.h"
 #include "daemon/inof/notifier.h"
 #include "daemon/inof/remote.h"
+#include "daemon/inof/saved.h"
 #include "daemon/inof/zones.h"
 
 namespace lossless::inof {
@@ -112,6 +113,13 @@ class Switch {
   void set_remote_config(RemoteConfig config);
   const RemoteConfig& remote_config() const { return remote_config_; }
 
+  // For the next process: the local hosts, and what is under way to them.
+  SavedSwitch save() const;
+  // There, once ports and what other switches say are known, and with the zones as they were: nobody is told
+  // anything but of hosts whose port has lost its link, or is none of ours any more. `current`: see
+  // Notifier::restore.
+  void restore(const SavedSwitch& saved, bool current, Micros now);
+
   // Ages, lets go, repeats: call when due() is reached.
   void advance(Micros now);
   std::optional<Micros> due(Micros now) const;
@@ -145,6 +153,7 @@ class Switch {
     bool operator>(const Release& other) const { return at > other.at; }
   };
 
+  void restore_host(const SavedHost& saved, PortId port, bool current, Micros now);
   HostId find_or_add(const HostKey& key, Micros now);
   bool make_room(PortId port);
   void hear(HostId id, const HostTlv& tlv, Micros now);

@@ -43,12 +43,13 @@ SwitchService::SwitchService(asio::io_context& loop, port::PortService& ports, l
     : ports_(ports),
       timer_(loop),
       frames_(loop, [this](const net::PortRef& port, ByteView frame) { on_frame(port, frame); }),
-      state_path_(state_file(instance)) {
+      state_path_(state_file(instance)),
+      keeper_(loop, restart::Kind::Inof) {
   lldp.subscribe([this](const lldp::Event& event) { on_lldp(event); });
   for (const ll_allow_key& key : ports_.maps().zone_allow.keys()) allow_rows_.insert(bytes_of(key));
 }
 
-void SwitchService::start(const InofConfig& config) {
+InofConfig SwitchService::kept_or(const InofConfig& config) const {
   InofConfig running = config;
   if (config.on && config.keep_changes) {
     const auto kept = read_state(state_path_);
@@ -60,10 +61,16 @@ void SwitchService::start(const InofConfig& config) {
       spdlog::info("iNOF: zones and switches as changed at run time, from {}", state_path_);
     }
   }
+  return running;
+}
+
+void SwitchService::start(const InofConfig& config, restart::NamedFds& inherited) {
   file_ = config;
   // Hosts that an earlier daemon knew keep their rows until they would have been heard again.
   drop_rows_at_ = now() + std::chrono::seconds(config.age_s);
-  configure(running);
+  read_inherited(config, inherited);
+  if (!inherited_) return configure(kept_or(config));
+  configure(*parse_inof(inherited_->state.running, "saved state"));
 }
 
 void SwitchService::reload(const InofConfig& config) {
@@ -198,11 +205,13 @@ void SwitchService::log(const HostChange& change) const {
 }
 
 void SwitchService::carry_out() {
+  keeper_.begin();
   const Switch::Actions actions = switch_.take(now());
   for (const OutFrame& frame : actions.frames) send(frame);
   for (const IpAddress& address : actions.rows) write_row(address);
   for (const HostChange& change : actions.changes) log(change);
   schedule();
+  keeper_.end(true);
 }
 
 // The bitmap is there before the row that needs it, and gone after.

@@ -5,6 +5,7 @@
 
 #include <asio/io_context.hpp>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "daemon/inof/switch.h"
 #include "daemon/lldp/agent.h"
 #include "daemon/port/service.h"
+#include "daemon/restart/keeper_io.h"
+#include "daemon/restart/named_fd.h"
 
 namespace lossless::inof {
 
@@ -25,7 +28,14 @@ class SwitchService {
   // The configuration file's values. At the start those that were changed at run time and kept go before
   // them, and it is called before the ports are taken over, so that no packet passes a port without its
   // guard; a reload gives the kept ones up.
-  void start(const InofConfig& config);
+  // What an earlier process left in `inherited` goes before all (docs/restart.md).
+  void start(const InofConfig& config, restart::NamedFds& inherited);
+  // The hosts of that process, once ports and what other switches say are known. False: there are none.
+  bool restore();
+  // From now on what is needed after a kill is kept where a service manager keeps descriptors.
+  void keep();
+  // What the next process goes on with.
+  std::vector<restart::Lent> hand_over();
   void reload(const InofConfig& config);
   // Ports or links may have changed: call after each configure() or reconcile() of the ports.
   void apply_ports();
@@ -64,6 +74,13 @@ class SwitchService {
   const Counters& counters() const { return counters_; }
 
  private:
+  struct Inherited {
+    SavedSwitch state;
+    bool current = false;
+  };
+  InofConfig kept_or(const InofConfig& config) const;
+  void read_inherited(const InofConfig& config, restart::NamedFds& inherited);
+  Bytes image() const;
   void configure(const InofConfig& config);
   std::expected<bool, std::string> changed();
   void on_lldp(const lldp::Event& event);
@@ -84,7 +101,9 @@ class SwitchService {
   Switch switch_;
   InofConfig file_;  // as the configuration file has it
   std::string state_path_;
-  std::map<int, PortId> port_ids_;  // by ifindex: ports that are ours now
+  restart::Keeper keeper_;
+  std::optional<Inherited> inherited_;  // until restore()
+  std::map<int, PortId> port_ids_;      // by ifindex: ports that are ours now
   std::map<PortId, int> ifindexes_;
   std::set<std::vector<std::uint8_t>> allow_rows_;  // keys that are in the map
   Micros drop_rows_at_{};  // rows of an earlier daemon that nobody claimed go then; 0: done

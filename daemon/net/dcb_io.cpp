@@ -8,10 +8,13 @@ namespace {
 
 // Puts what the driver answers to `command` into `state`. Drivers answer EOPNOTSUPP to what they do not have,
 // and some EINVAL: that leaves `state` as it is.
-int ask(Netlink& netlink, const std::string& interface, int command, DcbState& state) {
+int ask(Netlink& netlink, const std::string& interface, int command, DcbState& state, DcbAnswers* answers) {
   bool sound = true;
-  const int error = netlink.query_errno(dcb_get(interface, command),
-                                        [&](nlmsghdr* answer) { sound = read_dcb(answer, state) && sound; });
+  const int error = netlink.query_errno(dcb_get(interface, command), [&](nlmsghdr* answer) {
+    sound = read_dcb(answer, state) && sound;
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(answer);
+    if (answers) answers->emplace_back(bytes, bytes + answer->nlmsg_len);
+  });
   return error ? error : sound ? 0 : EBADMSG;
 }
 
@@ -43,15 +46,16 @@ void put_back(Netlink& netlink, const std::string& interface, const DcbState& wa
 
 }  // namespace
 
-Result<std::optional<DcbState>> read_dcb_state(Netlink& netlink, const std::string& interface) {
+Result<std::optional<DcbState>> read_dcb_state(Netlink& netlink, const std::string& interface,
+                                               DcbAnswers* answers) {
   DcbState state;
-  const int error = ask(netlink, interface, DCB_CMD_IEEE_GET, state);
+  const int error = ask(netlink, interface, DCB_CMD_IEEE_GET, state, answers);
   if (error == EOPNOTSUPP) return std::nullopt;
   if (error) return fail_errno("cannot read the DCB settings of " + interface, error);
-  (void)ask(netlink, interface, DCB_CMD_CEE_GET, state);
+  (void)ask(netlink, interface, DCB_CMD_CEE_GET, state, answers);
   if (state.cee)
     for (const int command : {DCB_CMD_GSTATE, DCB_CMD_PFC_GSTATE, DCB_CMD_GNUMTCS})
-      (void)ask(netlink, interface, command, state);
+      (void)ask(netlink, interface, command, state, answers);
   return state;
 }
 

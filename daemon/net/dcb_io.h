@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "daemon/net/dcb_plan.h"
+#include "daemon/net/dcb_record.h"
 #include "daemon/net/netlink_io.h"
 
 namespace lossless::net {
 
-// What the driver of an interface says; nothing: it has no DCB.
-Result<std::optional<DcbState>> read_dcb_state(Netlink& netlink, const std::string& interface);
+// What the driver of an interface says; nothing: it has no DCB. `answers` gets it as it came.
+Result<std::optional<DcbState>> read_dcb_state(Netlink& netlink, const std::string& interface,
+                                               DcbAnswers* answers = nullptr);
 
 struct DcbApplied {
   unsigned writes = 0;            // requests that changed something; 0: it was all as wanted

@@ -296,6 +296,13 @@ DcbState same_parts(const DcbState& state, const DcbState& wanted) {
   return out;
 }
 
+DcbState with_former(DcbState wanted, const DcbState& before, const DcbState& original) {
+  for_parts([&](DcbPart, auto member) {
+    if (!(wanted.*member) && before.*member) wanted.*member = original.*member;
+  });
+  return wanted;
+}
+
 bool same_settings(DcbState a, DcbState b) {
   for (DcbState* state : {&a, &b}) {
     if (!state->pfc) continue;

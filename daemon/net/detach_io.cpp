@@ -10,6 +10,7 @@
 #include <set>
 
 #include "bpf/abi.h"
+#include "daemon/net/dcb_record_io.h"
 #include "daemon/net/qdisc_io.h"
 #include "loader/datapath_io.h"
 #include "loader/pins_io.h"
@@ -50,6 +51,10 @@ Result<std::vector<std::string>> detach_instance(const std::string& instance) {
       return std::unexpected(removed.error());
     names.emplace_back(name.data());
   }
+  const DcbRecords records(run_dir(instance));
+  for (const std::string& name : records.interfaces())
+    if (auto back = records.restore(*netlink, name); !back)
+      return fail("DCB settings of " + name + " cannot go back to what they were: " + back.error());
   if (auto gone = remove_instance(pins); !gone) return std::unexpected(gone.error());
   lock->remove();
   return names;

@@ -94,15 +94,15 @@ ClassSpec rate_class(const QueueTree& tree) {
 }
 
 // The rate class alone holds the port's rate. A ceiling of their own at that rate would take leaves out of
-// the round each time they have sent, and their weights with it.
+// the round each time they have sent, and their weights with it; only those that are to have less have one.
 ClassSpec tc_class(const QueueTree& tree, unsigned tc) {
   const TreeClass& c = tree.classes[tc];
   return {.parent = kRateClass,
           .handle = LL_PRIORITY(tc),
           .rate = kBorrowOnly,
-          .ceil = port::kUnlimited,
+          .ceil = c.ceil,
           .burst = tree.burst,
-          .cburst = port::kGateOpenBurst,
+          .cburst = c.ceil_burst ? c.ceil_burst : port::kGateOpenBurst,
           .prio = c.prio,
           .quantum = c.quantum};
 }
@@ -237,6 +237,11 @@ bool has_tree(const std::vector<QdiscInfo>& qdiscs, int ifindex) {
 // The kernel gives the qdiscs it chooses itself no handle.
 bool is_foreign(const QdiscInfo& root) { return root.handle != 0 && !is_ours(root); }
 
+bool same_class(port::TreeClass a, const port::TreeClass& b) {
+  a.limit_bytes = b.limit_bytes;
+  return a == b;
+}
+
 Status apply_tree(Netlink& netlink, int ifindex, const QueueTree& tree,
                   const std::optional<QueueTree>& applied) {
   const auto qdiscs = list_qdiscs(netlink);
@@ -253,8 +258,8 @@ Status apply_tree(Netlink& netlink, int ifindex, const QueueTree& tree,
     if (auto ok = netlink.request(htb_class(ifindex, rate_class(tree)), "cannot set the port rate"); !ok)
       return ok;
   for (unsigned tc = 0; tc < kTcs; ++tc) {
-    const bool same = same_rate && applied->classes[tc].prio == tree.classes[tc].prio &&
-                      applied->classes[tc].quantum == tree.classes[tc].quantum;
+    // What is in the leaves is brought up to date below.
+    const bool same = same_rate && same_class(applied->classes[tc], tree.classes[tc]);
     if (!same)
       if (auto ok = netlink.request(htb_class(ifindex, tc_class(tree, tc)),
                                     "cannot set the class of TC " + std::to_string(tc));

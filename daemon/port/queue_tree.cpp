@@ -52,6 +52,10 @@ QueueTree plan_tree(const PortConfig& config, unsigned mtu) {
     TreeClass& out = tree.classes[tc];
     out.prio = static_cast<std::uint8_t>(std::distance(ranks.begin(), ranks.find(rank_tc(config, tc))));
     out.limit_bytes = queue.limit_bytes;
+    if (queue.max_rate_bps) {
+      out.ceil = queue.max_rate_bps / 8;
+      out.ceil_burst = burst_of(out.ceil, frame);
+    }
     const std::uint64_t quantum = queue.schedule == Schedule::Strict ? frame
                                                                      : std::uint64_t{frame} * queue.weight /
                                                                            lowest_weight(config, queue.group);

@@ -20,6 +20,8 @@ struct TreeClass {
   std::uint8_t prio = 0;      // HTB priority, 0 is served first
   std::uint32_t quantum = 0;  // bytes per round among classes of the same priority
   std::uint32_t limit_bytes = 0;
+  std::uint64_t ceil = kUnlimited;  // bytes per second
+  std::uint32_t ceil_burst = 0;     // bytes at once, where there is a ceiling
   bool operator==(const TreeClass&) const = default;
 };
 

@@ -127,24 +127,45 @@ Status PortService::configure(const Config& config) {
     ports_.push_back(std::move(port));
   }
   running_ = config;
-  if (auto ok = write_applications(config.applications); !ok) return ok;
   for (Port& port : ports_) (void)take_overlay(port);  // what does not fit is told by apply_overlay()
+  if (auto ok = add_applications(); !ok) return ok;
   paces_ = dcqcn::wants_pacing(config) && net::kernel_has_qdisc("fq");
   pfc_.set_buffer(config.buffer);
   if (auto ok = hooks_.configure(config); !ok) return ok;
   pfc_.set_moved_tcs(hook::target_tcs(config));
   if (auto dropped = drop_strangers(*links); !dropped) return dropped;
-  return reconcile();
+  const Status done = reconcile();
+  drop_applications();
+  return done;
 }
 
-Status PortService::write_applications(const std::vector<Application>& entries) {
-  std::set<std::uint32_t> wanted;
-  for (const Application& entry : entries) wanted.insert(LL_APP_KEY(entry.field, entry.protocol));
+// Of all tables, by key of the map `apps`.
+std::map<std::uint32_t, std::uint32_t> PortService::wanted_applications() const {
+  std::map<std::uint32_t, std::uint32_t> wanted;
+  const auto add = [&](std::uint32_t table, const std::vector<Application>& entries) {
+    for (const Application& entry : entries)
+      wanted[table | LL_APP_KEY(entry.field, entry.protocol)] = entry.priority;
+  };
+  add(LL_APP_COMMON, running_.applications);
+  for (const Port& port : ports_)
+    if (port.config.applications) add(LL_APP_TABLE(port.slot), *port.config.applications);
+  return wanted;
+}
+
+// Before ports go by them.
+Status PortService::add_applications() {
+  for (const auto& [key, priority] : wanted_applications())
+    if (auto ok = maps().apps.set(key, priority); !ok)
+      return fail("the application tables of all ports have no room for more than " +
+                  std::to_string(LL_APPS) + " entries: " + ok.error());
+  return {};
+}
+
+// Once no port goes by them.
+void PortService::drop_applications() {
+  const auto wanted = wanted_applications();
   for (const std::uint32_t key : maps().apps.keys())
     if (!wanted.contains(key)) maps().apps.erase(key);
-  for (const Application& entry : entries)
-    if (auto ok = maps().apps.set(LL_APP_KEY(entry.field, entry.protocol), entry.priority); !ok) return ok;
-  return {};
 }
 
 // What an earlier daemon managed and this configuration does not name.
@@ -189,6 +210,8 @@ void PortService::reconcile_port(Port& port, const std::vector<net::Link>& links
   if (!ifindex) return enter(port, PortState::Absent, "no such interface");
   port.link = *link;
   if (const auto why = unsuitable(*link)) return enter(port, PortState::Refused, *why);
+  if (port.state != PortState::Attached)
+    if (const auto why = condition_(port.config)) return enter(port, PortState::Refused, *why);
   if (const std::string owner = datapath_.other_owner(static_cast<unsigned>(ifindex)); !owner.empty())
     return enter(port, PortState::Refused, "is managed by instance '" + owner + "'");
   if (auto taken = take_over(port, qdiscs); !taken) {
@@ -348,7 +371,12 @@ Status PortService::apply_overlay(const std::string& name) {
   const PortConfig before = port->config;
   const Status taken = take_overlay(*port);
   if (port->config == before || port->state == PortState::Detached) return taken;
+  if (auto ok = add_applications(); !ok) {
+    port->config = before;
+    return ok;
+  }
   const Status done = reconcile();
+  drop_applications();
   return taken ? done : taken;
 }
 

@@ -58,6 +58,10 @@ class PortService {
   void set_overlay(std::function<PortConfig(const PortConfig& wanted)> overlay) {
     overlay_ = std::move(overlay);
   }
+  // Why a port cannot be taken over, whatever its interface; it is Refused then.
+  void set_condition(std::function<std::optional<std::string>(const PortConfig&)> condition) {
+    condition_ = std::move(condition);
+  }
   // The overlay of one port may have changed: brings the port to it. What does not fit is an error, and the
   // port is what the configuration says.
   Status apply_overlay(const std::string& port);
@@ -88,7 +92,9 @@ class PortService {
   Status take_over(Port& port, const std::vector<net::QdiscInfo>& qdiscs);
   Status write_rows(Port& port);
   Result<pfc::PortInfo> plan_pfc(const Port& port) const;
-  Status write_applications(const std::vector<Application>& entries);
+  std::map<std::uint32_t, std::uint32_t> wanted_applications() const;
+  Status add_applications();
+  void drop_applications();
   Status take_overlay(Port& port);
   void forget_interface(Port& port);
   Status give_back(Port& port);
@@ -100,6 +106,8 @@ class PortService {
   pfc::PortSink& pfc_;
   std::function<std::uint8_t(const std::string&)> guard_;
   std::function<PortConfig(const PortConfig&)> overlay_ = [](const PortConfig& wanted) { return wanted; };
+  std::function<std::optional<std::string>(const PortConfig&)> condition_ =
+      [](const PortConfig&) -> std::optional<std::string> { return std::nullopt; };
   hook::HookService hooks_;
   bool paces_ = false;
   Config running_;

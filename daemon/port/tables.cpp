@@ -11,6 +11,7 @@ ll_port make_port_row(const PortConfig& config, std::uint32_t slot, std::uint8_t
   ll_port row{};
   row.slot = slot;
   row.group = group;
+  row.apps = config.applications ? 1 : 0;
   row.trust = static_cast<std::uint8_t>(config.trust);  // the same numbers: checked in config_keys.cpp
   row.port_tc = maps.dot1p_tc[config.priority];
   std::ranges::copy(maps.dot1p_tc, row.dot1p_tc);

@@ -182,6 +182,13 @@ TEST(Classify, ApplicationTable) {
     EXPECT_EQ(port.ingress(c.packet).priority, LL_PRIORITY(c.tc));
   }
   EXPECT_EQ(port.errors().untrusted, 4U);
+
+  // A table of the port's own, instead of the common one.
+  row.apps = 1;
+  port.set_port(row);
+  ASSERT_TRUE(apps.set(LL_APP_TABLE(row.slot) | LL_APP_KEY(LL_APP_UDP, 4791), 7));
+  EXPECT_EQ(port.ingress(v4(17, 4791)).priority, LL_PRIORITY(7));
+  EXPECT_EQ(port.ingress(v4(6, 4420)).priority, LL_PRIORITY(1));
 }
 
 }  // namespace

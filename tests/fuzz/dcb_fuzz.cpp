@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers to DCB netlink requests: after two bytes (type, and whether two messages make one state), a
-// message's body. What was read is asked for again, and must read the same.
+// message's body. What was read is asked for again, and must read the same. And the whole as a record's text.
 #include <linux/rtnetlink.h>
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/net/dcb_plan.h"
+#include "daemon/net/dcb_record.h"
 
 namespace {
 
@@ -45,6 +46,7 @@ void ask_again(const DcbState& state) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  (void)parse_record({reinterpret_cast<const char*>(bytes), size});
   if (size < 2) return 0;
   std::vector<std::uint32_t> room((NLMSG_HDRLEN + size) / sizeof(std::uint32_t) + 1);  // aligned
   auto* header = reinterpret_cast<nlmsghdr*>(room.data());

@@ -59,6 +59,17 @@ def test_shares_are_within_three_points(star, wire, wait_for, shares):
         assert abs(measured[tc] - share) < 3, f"TC {tc} has {measured[tc]:.1f} % instead of {share} %: {measured}"
 
 
+def test_a_maximum_holds_and_the_rest_goes_to_the_others(star, wire, wait_for):
+    """TC 3 has half of the group, and at most a fifth of the port."""
+    s = star(2)
+    queues_of = shares_config({1: 50, 3: 50})
+    queues_of["3"]["max_rate"] = f"{RATE_MBIT // 5}mbit"
+    daemon = s.daemon(port={"rate": f"{RATE_MBIT}mbit", "weights": "percent"}, queues=queues_of)
+    fill(s, wire(s.ns["h1"], "eth0"), {1: 3500, 3: 1500})
+    sent = sent_while_all_wait(daemon, wait_for, (1, 3), 1500)
+    assert abs(100 * sent[3] / sum(sent.values()) - 20) < 3, sent
+
+
 def test_what_one_leaves_goes_to_the_others(star, wire, wait_for):
     """TC 2 has half of the group and sends nothing: the others share all of it, 1:4."""
     s = star(2)

@@ -23,4 +23,10 @@ def test_priority_5_is_lossless_and_has_its_share(tools):
     assert outcome["drops"]["lossless"] == 0, outcome["drops_by_place"]
     assert outcome["drops_by_place"]["unexplained"] == 0
     assert outcome["ecn"]["marked"] > 0 and outcome["ecn"]["failed"] == 0
+    # The servers, which are configured to nothing, have what the switches have.
+    assert {row["link"] for row in outcome["dcbx"]} == {"s1", "s2", "s3"}
+    for row in outcome["dcbx"]:
+        assert row["agreed"] and row["operational"]["pfc"] == [5] and row["operational"]["ets"]["share"][5] == 50
+        assert row["willing"] == {"host": ["ets", "pfc", "apps"], "switch": []}
+        assert row["operational"]["apps"] == ["udp 4791 = 5"]
     assert outcome["goodput_mbps"] >= 0.9 * outcome["goodput_limit_mbps"]

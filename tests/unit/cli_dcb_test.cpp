@@ -62,6 +62,12 @@ TEST(CliDcb, Applications) {
   port->set_used(true);
   port->add_tc(4);
   expect_parts(applications_text(reply, {}), {"0x88a7", "5", "swp1", "used", "4"});
+  port->set_agreed(true);
+  auto* own = port->add_own();
+  own->set_field("tcp");
+  own->set_protocol(3260);
+  own->set_priority(4);
+  expect_parts(applications_text(reply, {}), {"tcp 3260 = 4"});
 }
 
 TEST(CliDcb, Ecmp) {

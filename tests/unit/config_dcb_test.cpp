@@ -124,6 +124,50 @@ TEST(DcbPlan, TwoGroupsAreNoEts) {
   EXPECT_EQ(left_out[0].part, net::DcbPart::Ets);
 }
 
+TEST(ConfigDcb, RequiredNeedsWhatDcbCanSay) {
+  const std::string two = "[queue.0]\ngroup = 2\n[[port]]\nname = \"p\"\ndcb = ";
+  EXPECT_EQ(fault(two + "\"auto\"\n"), "");
+  EXPECT_EQ(fault(two + "\"required\"\n"),
+            "f:5:7: port.p.dcb: \"required\" needs ETS in the driver, which has one WRR group, and the "
+            "port's queues are "
+            "in two; allowed: one group, or dcb = \"auto\", which shares out in software");
+}
+
+TEST(ConfigDcb, RatesAndRewriting) {
+  const std::string text =
+      "[maps]\ndscp_rewrite = [0, 8, 16, 26, 32, 40, 48, 56]\n[queue.2]\nmax_rate = \"50mbit\"\n"
+      "[[port]]\nname = \"p\"\nrewrite = \"both\"\nmaps = { dot1p_rewrite = [0, 1, 2, 3, 4, 5, 6, 6] }\n";
+  const Config config = good(text);
+  EXPECT_EQ(config.ports[0].queues[2].max_rate_bps, 50'000'000U);
+  EXPECT_EQ(config.ports[0].maps.dscp_rewrite[3], 26);
+  EXPECT_EQ(config.ports[0].maps.dot1p_rewrite[7], 6);
+  EXPECT_EQ(good(to_toml(config)), config);
+  EXPECT_EQ(diff_config(good(kPort), config).size(), 4U);
+  EXPECT_EQ(fault(std::string(kPort) + "maps = { dscp_rewrite = [0, 8, 16, 64, 32, 40, 48, 56] }\n"),
+            "f:3:36: port.p.maps.dscp_rewrite.3: 64 is too large; allowed: an integer from 0 to 63");
+}
+
+TEST(DcbPlan, RatesAndRewriting) {
+  const Config config = good(
+      "[queue.2]\nmax_rate = \"50mbit\"\n[[port]]\nname = \"p\"\nrewrite = \"dscp\"\n"
+      "maps = { dscp_rewrite = [0, 8, 16, 26, 32, 40, 48, 56] }\n");
+  net::DcbState now = driver();
+  std::vector<net::DcbFault> left_out;
+  EXPECT_FALSE(dcb::wanted_state(input_of(config), now, &left_out).max_kbps) << "the driver has none";
+  ASSERT_EQ(left_out.size(), 2U);
+  EXPECT_EQ(left_out[0].part, net::DcbPart::MaxRate);
+  EXPECT_EQ(left_out[1].part, net::DcbPart::Rewrite);
+  now.max_kbps.emplace();
+  now.rewrite.emplace();
+  const net::DcbState wanted = dcb::wanted_state(input_of(config), now);
+  EXPECT_EQ(wanted.max_kbps, (net::PerPriority<std::uint64_t>{0, 0, 50'000}));
+  ASSERT_EQ(wanted.rewrite->size(), 8U);
+  EXPECT_EQ((*wanted.rewrite)[3], (net::DcbApp{IEEE_8021QAZ_APP_SEL_DSCP, 26, 3}));
+  EXPECT_TRUE(net::check_dcb(now, wanted).empty());
+  const net::DcbState usual = dcb::wanted_state(input_of(good(kPort)), now);
+  EXPECT_FALSE(usual.max_kbps || usual.rewrite) << "not ours to decide on unless configured";
+}
+
 TEST(DcbPlan, ADriverWithCeeAlone) {
   const Config config = good("[queue.3]\nlossless = true\npfc = true\n[[port]]\nname = \"p\"\n");
   net::DcbState now;

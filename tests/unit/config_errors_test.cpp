@@ -195,7 +195,7 @@ TEST(ConfigErrors, UnknownKeys) {
       {"[queue.3]\necn = { kmim = 1 }", "f:2:9: unknown key 'kmim' in queue.3.ecn; did you mean 'kmin'?"},
       {"[queue.3]\nKMIN = 1",
        "f:2:1: unknown key 'KMIN' in queue.3; known keys: lossless, schedule, group, weight, limit, "
-       "guaranteed, alpha, ecn, pfc, ipcc"},
+       "guaranteed, alpha, max_rate, ecn, pfc, ipcc"},
       {"[queue.3]\nlimitt = 1", "f:2:1: unknown key 'limitt' in queue.3; did you mean 'limit'?"},
       {"[queue.8]", "f:1:8: unknown key '8' in queue; allowed: 0 to 7 (the TC)"},
       {"[queue.03]", "f:1:8: unknown key '03' in queue; allowed: 0 to 7 (the TC)"},
@@ -208,7 +208,7 @@ TEST(ConfigErrors, UnknownKeys) {
       {"\"a\\nb\" = 1", "f:1:1: unknown key 'a?b' at the top level; known keys: " + top_keys()},
       {"[queue.3]\n\"\" = 1",
        "f:2:1: unknown key '' in queue.3; known keys: lossless, schedule, group, weight, limit, "
-       "guaranteed, alpha, ecn, pfc, ipcc"},
+       "guaranteed, alpha, max_rate, ecn, pfc, ipcc"},
   });
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/core/config.h"
+#include "daemon/core/config_keys.h"
 #include "daemon/core/units.h"
 
 namespace lossless {
@@ -113,12 +114,12 @@ priority = 1
       {"port.eth0",
        "{ rate = \"100mbit\", trust = \"dscp\", priority = 0, lldp = \"both\", ecn_overlay = true, weights = "
        "\"relative\", dcb = "
-       "\"auto\" }",
+       "\"auto\", rewrite = \"off\" }",
        ""},
       {"port.eth1.priority", "0", "1"},
       {"port.eth2", "",
        "{ rate = 0, trust = \"dscp\", priority = 0, lldp = \"both\", ecn_overlay = true, weights = "
-       "\"relative\", dcb = \"auto\" "
+       "\"relative\", dcb = \"auto\", rewrite = \"off\" "
        "}"},
   };
   EXPECT_EQ(changes, expected);
@@ -152,6 +153,7 @@ lldp = "both"
 ecn_overlay = true
 weights = "relative"
 dcb = "auto"
+rewrite = "off"
 watchdog = { on = false, detection_ms = 200, recovery_ms = 400, poll_ms = 100, action = "drop", mode = "auto", trigger_limit = 10, window_ms = 60000 }
 pfc_alarm = { rx_raise_fps = 0, rx_clear_fps = 0, tx_raise_fps = 0, tx_clear_fps = 0, window_ms = 1000, hold_ms = 2000 }
 dcbx = { on = false, version = "auto", ets_willing = false, pfc_willing = false, app_willing = false, advertise_ets = true, advertise_pfc = true, advertise_app = true }
@@ -159,6 +161,8 @@ dcbx = { on = false, version = "auto", ets_willing = false, pfc_willing = false,
   dot1p_tc = [0, 1, 2, 3, 4, 5, 6, 7]
   dscp_dot1p = {}
   dscp_dscp = {}
+  dot1p_rewrite = [0, 1, 2, 3, 4, 5, 6, 7]
+  dscp_rewrite = [0, 8, 16, 24, 32, 40, 48, 56]
   [port.queue.0]
   lossless = false
   schedule = "wrr"
@@ -212,6 +216,8 @@ QueueConfig some_queue() {
   queue.limit_bytes = *rc::gen::inRange<std::uint32_t>(3000, 1'000'000'001);
   queue.lossless = *rc::gen::arbitrary<bool>();
   queue.ecn = ecn_below(queue.limit_bytes);
+  if (*rc::gen::arbitrary<bool>())
+    queue.max_rate_bps = *rc::gen::inRange<std::uint64_t>(1'000'000, 800'000'000'001);
   if (*rc::gen::arbitrary<bool>()) {
     queue.ipcc.emplace();
     queue.ipcc->high_bytes = *rc::gen::inRange<std::uint32_t>(0, queue.limit_bytes);
@@ -243,7 +249,11 @@ PortConfig some_port(const std::string& name) {
   change_some(port.maps.dot1p_tc, 8);
   change_some(port.maps.dscp_dot1p, 8);
   change_some(port.maps.dscp_dscp, 64);
+  change_some(port.maps.dot1p_rewrite, 8);
+  change_some(port.maps.dscp_rewrite, 64);
+  port.rewrite = *rc::gen::element(Rewrite::Off, Rewrite::Dot1p, Rewrite::Dscp, Rewrite::Both);
   for (QueueConfig& queue : port.queues) queue = some_queue();
+  if (find_dcb_fault(port)) port.dcb = DcbUse::Auto;
   return port;
 }
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "daemon/net/dcb_plan.h"
+#include "daemon/net/dcb_record.h"
 #include "daemon/net/ethtool_io.h"
 
 namespace {
@@ -103,6 +104,48 @@ TEST(Dcb, WhatIsAskedForIsWhatIsRead) {
   const DcbApps apps{{5, 26, 3}, {255, 3, 3}};
   EXPECT_EQ(read_request(dcb_add("p1", DcbTable::Apps, apps)).apps, apps);
   EXPECT_EQ(read_request(dcb_remove("p1", DcbTable::Rewrite, apps)).rewrite, apps);
+}
+
+TEST(Dcb, ARecordIsWhatTheDriverAnswered) {
+  ieee_pfc pfc{};
+  pfc.pfc_cap = 8;
+  pfc.pfc_en = 0x28;
+  const Message ieee =
+      answer([&](Message& m) { m.nest(DCB_ATTR_IEEE, [&](Message& i) { i.attr(DCB_ATTR_IEEE_PFC, pfc); }); });
+  const Message mode = answer([](Message& m) { m.attr(DCB_ATTR_DCBX, std::uint8_t{5}); });
+  DcbAnswers answers;
+  DcbState said;
+  for (const Message* message : {&ieee, &mode}) {
+    auto* header = nlmsg_hdr(message->raw());
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(header);
+    answers.emplace_back(bytes, bytes + header->nlmsg_len);
+    ASSERT_TRUE(read_dcb(header, said));
+  }
+  const std::string text = record_text(7, answers);
+  const auto record = parse_record(text);
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->ifindex, 7);
+  EXPECT_EQ(record->state, said);
+  EXPECT_EQ(record->state.pfc->enabled, 0x28);
+  EXPECT_EQ(record->state.mode, 5);
+  for (const std::string& wrong :
+       {std::string(), std::string("7\n"), "x" + text, "-" + text, text.substr(0, text.size() - 1),
+        text.substr(0, text.size() - 3) + "\n", text + "zz\n", text + "00\n"})
+    EXPECT_FALSE(parse_record(wrong)) << wrong;
+}
+
+TEST(Dcb, WhatIsNoLongerWantedGoesBack) {
+  DcbState original = full();
+  original.max_kbps = PerPriority<std::uint64_t>{9};
+  DcbState before;
+  before.max_kbps = PerPriority<std::uint64_t>{5};
+  before.trust.emplace();
+  DcbState wanted;
+  wanted.trust = std::vector<std::uint8_t>{1};
+  const DcbState now = with_former(wanted, before, original);
+  EXPECT_EQ(now.max_kbps, original.max_kbps);
+  EXPECT_EQ(now.trust, wanted.trust);
+  EXPECT_FALSE(now.buffers) << "never wanted";
 }
 
 TEST(Dcb, ResultOfASet) {

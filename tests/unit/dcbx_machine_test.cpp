@@ -118,7 +118,8 @@ TEST_P(DcbxBoth, AWillingEndTakesWhatTheOtherHas) {
   EXPECT_EQ(here.params.ets.share, theirs.ets.share);
   EXPECT_EQ(here.params.ets.tsa, theirs.ets.tsa);
   EXPECT_EQ(here.params.ets.priority_tc, theirs.ets.priority_tc);
-  EXPECT_EQ(here.params.apps, theirs.apps);
+  EXPECT_EQ(here.params.apps.front(), theirs.apps.front());
+  ASSERT_EQ(here.params.apps.size(), 2U) << "and ours, for a protocol of which the other says nothing";
   EXPECT_TRUE(here.ets == Source::Peer && here.pfc == Source::Peer && here.apps == Source::Peer);
   EXPECT_EQ(sure.machine.operational(), (Operational{.params = theirs}));
   EXPECT_TRUE(willing.machine.alarms().empty() && sure.machine.alarms().empty());
@@ -156,6 +157,40 @@ TEST_P(DcbxBoth, ApplicationsThatDiffer) {
   talk(a, b);
   EXPECT_TRUE(a.machine.alarms().contains(Alarm::AppMismatch));
   EXPECT_TRUE(b.machine.alarms().contains(Alarm::AppMismatch));
+}
+
+TEST_P(DcbxBoth, AWillingEndTakesApplications) {
+  End willing(on(GetParam(), true), params(), kLow);
+  Params theirs = params();
+  theirs.apps = {{5, 3, 4791}, {4, 2, 3260}};
+  End sure(on(GetParam()), theirs, kHigh);
+  talk(willing, sure);
+  const PortConfig then = operational_config(port(), willing.machine.operational());
+  ASSERT_TRUE(then.applications);
+  const bool ieee = GetParam() == DcbxVersion::Ieee;  // CEE has TCP and UDP in one
+  EXPECT_EQ(*then.applications, (std::vector<Application>{{ieee ? AppField::Tcp : AppField::Port, 3260, 4},
+                                                          {ieee ? AppField::Udp : AppField::Port, 4791, 5}}));
+  EXPECT_TRUE(sure.machine.alarms().empty()) << "the willing one follows";
+  willing.machine.gone(key(2));
+  EXPECT_FALSE(operational_config(port(), willing.machine.operational()).applications);
+}
+
+// lldpad says what it took from us beside what is its own.
+TEST(DcbxIeee, OurOwnEntriesSaidBackDoNotCount) {
+  End willing(on(DcbxVersion::Ieee, true), params(), kLow);
+  ASSERT_EQ(params().apps, (std::vector<App>{{3, 3, 4791}}));
+  const auto hears = [&](std::vector<App> apps) {
+    willing.machine.heard(key(2), decode(encode(Ieee{.apps = std::move(apps)})), kHigh);
+    return willing.machine.operational().params.apps;
+  };
+  EXPECT_EQ(hears({{3, 3, 4791}, {2, 3, 4791}}), (std::vector<App>{{2, 3, 4791}}));
+  EXPECT_EQ(hears({{2, 3, 4791}, {3, 3, 4791}}), (std::vector<App>{{2, 3, 4791}}));
+  EXPECT_EQ(hears({{3, 3, 4791}}), (std::vector<App>{{3, 3, 4791}}));
+  EXPECT_EQ(hears({{1, 3, 4791}, {2, 3, 4791}}), (std::vector<App>{{2, 3, 4791}}));
+  EXPECT_FALSE(decode(willing.machine.tlvs()).ieee->apps)
+      << "neither what does not hold, nor what is not ours";
+  EXPECT_EQ(hears({{6, 5, 26}}), (std::vector<App>{{3, 3, 4791}, {6, 5, 26}}));
+  EXPECT_EQ(operational_config(port(), willing.machine.operational()).maps.dscp_dot1p[26], 6) << "by DSCP";
 }
 
 TEST_P(DcbxBoth, SeveralPeersCountForNothing) {

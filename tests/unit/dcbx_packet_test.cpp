@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "daemon/dcbx/packet.h"
+#include "dcbx_frames.h"
 #include "hex.h"
 
 namespace lossless::dcbx {
@@ -96,6 +97,22 @@ TEST(DcbxPacket, WhatIsNotDcbx) {
   EXPECT_TRUE(read({.oui = 0x001882, .subtype = 9, .value = {1}}).none());
   EXPECT_TRUE(read(ieee(3, "00")).none()) << "VLAN name";
   EXPECT_TRUE(read({.oui = kCeeOui, .subtype = kCee100, .value = {1}}).cee100);
+}
+
+// Sent by lldpad 1.1 (Debian 12), captured in tests/vm/cases/test_lldpad.py.
+TEST(DcbxPacket, FramesOfLldpad) {
+  for (const char* const frame : {
+           "0180c200000e fa37199243fe 88cc 020704fa37199243fe 040703fa37199243fe 06020078 "
+           "fe190080c209 00 01233567 1414003c00000000 0202000200000000 "
+           "fe190080c20a 00 01233567 1414003c00000000 0202000200000000 fe060080c20b 0818 fe050080c20c 00 "
+           "0000",
+       }) {
+    const auto bytes = from_hex(frame);
+    EXPECT_EQ(test::fault_of_frame(bytes), "") << frame;
+    const auto decoded = lldp::decode(bytes);
+    ASSERT_TRUE(decoded);
+    EXPECT_TRUE(decode(decoded->packet.org).ieee) << frame;
+  }
 }
 
 struct Wrong {

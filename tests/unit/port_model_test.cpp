@@ -55,6 +55,15 @@ TEST(QueueTree, WeightsBecomeQuantaOfAtLeastOneFrame) {
   EXPECT_EQ(tree.classes[1].quantum, 5 * tree.classes[2].quantum);
 }
 
+TEST(QueueTree, ACeilingWhereThereIsAMaximum) {
+  PortConfig config = port_config();
+  config.queues[2].max_rate_bps = 50'000'000;
+  const QueueTree tree = plan_tree(config, 1500);
+  EXPECT_EQ(tree.classes[2].ceil, 6'250'000U);
+  EXPECT_EQ(tree.classes[2].ceil_burst, 6'250U) << "one millisecond";
+  EXPECT_EQ(tree.classes[3].ceil, kUnlimited) << "a ceiling takes a leaf out of the round";
+}
+
 TEST(QueueTree, RateAndBurst) {
   PortConfig config = port_config();
   config.rate_bps = 100'000'000;

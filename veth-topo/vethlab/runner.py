@@ -7,7 +7,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 
-from . import counters, failures, namespaces, outcome, processes, samples
+from . import counters, dcbx, failures, namespaces, outcome, processes, samples
 from .interrupts import held
 from .rundir import RunDir
 from .switchd import SwitchDaemon
@@ -51,6 +51,8 @@ class LabRun:
         self.rundir = RunDir()
         self.namespaces = {n: namespaces.ns_name(self.rundir.run_id, n) for n in topology.nodes}
         self.daemons = {}
+        self.host_daemons = {}
+        self.dcbx = []  # rows of dcbx.wait_agreed
         self.traffic = None
         self.failures = failures.Failures(topology, self.namespaces)
         self.sampler = None
@@ -96,6 +98,21 @@ class LabRun:
             # What opens a gate also sends what waited behind it: on another CPU that would overtake.
             daemon.pin_pfc_thread(self._traffic_cpu)
 
+    def start_hosts(self):
+        """losslessd on hosts that have a file, beside the traffic's own programs; then DCBX has to agree."""
+        for host in self.topology.hosts:
+            if not host.file:
+                continue
+            daemon = SwitchDaemon(self._tools, self.rundir, host.name, self.namespaces[host.name])
+            self.host_daemons[host.name] = daemon
+            daemon.configure_from(host.file, {link.end_at(host.name).name: round(link.rate_mbit * 1_000_000)
+                                              for link in self.topology.links_of(host.name)})
+            daemon.start(die_with_parent=not self._keep)
+        for daemon in self.host_daemons.values():
+            daemon.wait_ready()
+            daemon.pin_pfc_thread(self._traffic_cpu)
+        self.dcbx = dcbx.wait_agreed(self.topology, {**self.daemons, **self.host_daemons})
+
     def measure(self, progress):
         """Runs the traffic to its end. `progress(seconds, endpoint's status)` is called while it runs."""
         before = self._snapshot()
@@ -118,7 +135,7 @@ class LabRun:
         if self.sampler:
             processes.stop(self.sampler)
         try:
-            for daemon in self.daemons.values():
+            for daemon in (*self.daemons.values(), *self.host_daemons.values()):
                 daemon.detach_and_stop()
         finally:
             for sink in self._sinks:
@@ -129,7 +146,7 @@ class LabRun:
         lines = [f"kept: run {self.rundir.run_id} ({self.topology.variant}), files in {self.rundir.path}; "
                  f"`lab clean` removes it"]
         lines += [f"  nsenter --net=/run/netns/{d.netns} losslessctl --socket {d.socket} show queues"
-                  for d in self.daemons.values()]
+                  for d in (*self.daemons.values(), *self.host_daemons.values())]
         print("\n".join(lines), file=sys.stderr)
 
     @property
@@ -182,7 +199,7 @@ class LabRun:
             now = time.monotonic()
             if now - start > limit_s:
                 raise TrafficError(f"endpoint did not end within {limit_s:g} s")
-            for daemon in self.daemons.values():
+            for daemon in (*self.daemons.values(), *self.host_daemons.values()):
                 daemon.check_alive()
             if now >= next_marks:
                 marks.append((time.monotonic_ns(), counters.ecn_totals(self._ecn())["marked"]))
@@ -205,6 +222,8 @@ class LabRun:
         if self.topology.failure:
             built["failures"] = failures.figures(self.failures.events, result, self._hook_flows(), self._watchdogs(),
                                                  time.monotonic_ns())
+        if self.dcbx:
+            built["dcbx"] = self.dcbx
         switch = next(s for s in self.topology.switches if s.name == point.switch)
         table = switch.queues.get(str(point.tc), {})
         return Measured(built, start_ns=queue[0].t_ns if queue else 0, queue=queue, marks=marks,
@@ -226,4 +245,7 @@ def run_variant(topology, tools, seed=1, keep=False, progress=lambda seconds, st
         run.build()
         progress(0.0, "starting losslessd")
         run.start_switches()
+        if any(host.file for host in topology.hosts):
+            progress(0.0, "waiting for DCBX")
+            run.start_hosts()
         return run.measure(progress)

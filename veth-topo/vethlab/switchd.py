@@ -58,18 +58,18 @@ class SwitchDaemon:
         if named != set(rates):
             raise DaemonError(f"the configuration names the ports {', '.join(sorted(named))}; there are {', '.join(sorted(rates))}")
         tables = {name: table for name, table in document.items()
-                  if isinstance(table, dict) and name not in ("api", "queue")}
+                  if isinstance(table, (dict, list)) and name not in ("api", "queue", "port", "port_group", "hook_flow")}
         tables[""] = {name: value for name, value in document.items() if not isinstance(value, (dict, list))}
         tables[""].pop("instance", None)
         ports = [{**port, "rate": rates[port["name"]]} for port in document["port"]]
         groups = {group["name"]: group["ports"] for group in document.get("port_group", [])}
         self.configure(document.get("queue", {}), ports, groups, document.get("hook_flow", []), tables)
 
-    def start(self, die_with_parent=True):
-        """Starts the daemon; does not wait for it."""
+    def start(self, die_with_parent=True, more=(), launcher=()):
+        """Starts the daemon; does not wait for it. `more`: further options; `launcher`: a command that runs it."""
         if self.process is None:
             self._rundir.add_instance(self.instance)
-        command = [self._tools.path("losslessd"), "--config", self.config]
+        command = [*launcher, self._tools.path("losslessd"), "--config", self.config, *more]
         self.process = self._rundir.spawn(command, self.log.name, self.netns, die_with_parent)
 
     def wait_ready(self, limit_s=20.0):

@@ -50,6 +50,7 @@ class Host:
     name: str
     index: int  # from 1; the last bits of its address
     group: str
+    file: dict = field(default_factory=dict)  # the configuration of losslessd that runs there too; none: {}
 
     @property
     def ip(self):
@@ -209,8 +210,9 @@ def _hosts(document):
         count = spec.get("count")
         names = [group] if count is None else [f"{group}{i}" for i in range(1, count + 1)]
         groups[group] = names
+        file = _configuration(spec["file"]) if "file" in spec else {}
         for name in names:
-            hosts.append(Host(name, len(hosts) + 1, group))
+            hosts.append(Host(name, len(hosts) + 1, group, file))
     return hosts, groups
 
 

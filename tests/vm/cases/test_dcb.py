@@ -2,6 +2,7 @@
 """DCB netlink with a driver that has it: the client alone, then losslessd on top of it."""
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -179,3 +180,96 @@ def test_escape_reaches_the_nic(star, wait_for):
     daemon.ctl("pfc", "escape", "off")
     wait_for(lambda: driver.dcb("pfc", "show")["prio_pfc"][3], what="PFC on again")
     assert part(daemon, "h1", "pfc")["state"] == "ok"
+
+
+def test_rates_and_rewriting(star):
+    s = star(2)
+    driver = dcbsim.Port(s.switch, "h1", "full")
+    driver.set("maxrate", "set", "tc-maxrate", "1:5kbit")
+    queues = {**QUEUES, "2": {"schedule": "strict", "max_rate": "50mbit"}}
+    port = {"rewrite": "dscp", "maps": {"dscp_rewrite": [0, 8, 16, 26, 32, 40, 48, 56]}}
+    daemon = s.daemon(queues=queues, port=port)
+    assert settings(daemon, "h1")["max_kbps"] == ["0", "0", "50000", *["0"] * 5]
+    assert driver.dcb("rewr", "show")["prio_dscp"] == [[p, p * 8 if p != 3 else 26] for p in range(8)]
+    assert part(daemon, "h1", "maxrate")["state"] == part(daemon, "h1", "rewr")["state"] == "ok"
+    assert "packets leave as they are" in part(daemon, "h2", "rewr")["why"]
+    # No longer configured: as it was before.
+    daemon.configure(QUEUES, [{"name": h} for h in s.hosts])
+    daemon.ctl("reload")
+    assert settings(daemon, "h1")["max_kbps"][:3] == ["0", "5", "0"]
+    assert "prio_dscp" not in driver.dcb("rewr", "show")
+
+
+def test_detach_goes_back_to_before_the_first_daemon(star):
+    s = star(2)
+    driver = dcbsim.Port(s.switch, "h1", "full")
+    driver.set("pfc", "set", "prio-pfc", "6:on")
+    driver.set("app", "add", "dscp-prio", "10:2")
+    before = [driver.dcb(part, "show") for part in ("pfc", "ets", "app", "apptrust")]
+    daemon = s.daemon(queues=QUEUES)
+    assert driver.dcb("pfc", "show")["prio_pfc"] == [i == 3 for i in range(8)]
+    daemon.process.terminate()
+    daemon.process.wait(30)
+    daemon.start()
+    daemon.wait_ready()
+    daemon.ctl("detach", "--all")
+    assert [driver.dcb(part, "show") for part in ("pfc", "ets", "app", "apptrust")] == before
+    assert not list(Path("/run/lossless").glob("*"))
+
+
+def test_a_port_that_is_left_out_goes_back(star):
+    """Also where no daemon runs when the configuration changes, or when the datapath is given back."""
+    s = star(2)
+    driver = dcbsim.Port(s.switch, "h1", "full")
+    daemon = s.daemon(queues=QUEUES)
+    daemon.process.terminate()
+    daemon.process.wait(30)
+    assert driver.dcb("pfc", "show")["prio_pfc"][3]
+    daemon.configure(QUEUES, [{"name": "h2"}])
+    daemon.start()
+    daemon.wait_ready()
+    assert not any(driver.dcb("pfc", "show")["prio_pfc"])
+    daemon.configure(QUEUES, [{"name": h} for h in s.hosts])
+    daemon.ctl("reload")
+    assert driver.dcb("pfc", "show")["prio_pfc"][3]
+    daemon.process.kill()
+    daemon.process.wait(30)
+    assert daemon.run_ctl("--instance", daemon.instance, "detach", "--all").returncode == 0
+    assert not any(driver.dcb("pfc", "show")["prio_pfc"])
+
+
+def test_required_is_refused_where_there_is_none(star, wait_for):
+    s = star(2)
+    dcbsim.Port(s.switch, "h1", "full")
+    ports = [{"name": "h1", "dcb": "required"}, {"name": "h2"}]
+    daemon = s.daemon(queues=QUEUES, start=False)
+    daemon.configure(QUEUES, ports)
+    daemon.start()
+    daemon.wait_ready()
+    daemon.configure(QUEUES, [ports[0], {"name": "h2", "dcb": "required"}])
+    done = daemon.run_ctl("reload")
+    assert done.returncode != 0
+    assert 'port h2: dcb = "required", and the driver (veth) has no DCB' in done.stderr
+    assert daemon.ctl("show", "dcb", "h2")["ports"][0]["use"] == "auto", "nothing of it is applied"
+    daemon.process.terminate()
+    daemon.process.wait(30)
+    daemon.start()
+    assert daemon.process.wait(60) != 0
+    assert 'has no DCB; allowed: "auto" or "off"' in daemon.log.read_text()
+
+
+def test_agreed_applications_reach_the_driver(sandbox, wait_for):
+    """Nothing else changes with them: no queue, no PFC."""
+    a, b = sandbox.netns("a"), sandbox.netns("b")
+    sandbox.veth((b, "spare", ""), (b, "other", ""))
+    sandbox.veth((a, "left", ""), (b, "right", ""))
+    driver = dcbsim.Port(a, "left", "ieee")
+    lldp = {"lldp": {"enabled": True}}
+    da = sandbox.daemon(a, ["left"], name="da", tables={**lldp, "dcbx": {"on": True, "app_willing": True}})
+    entry = {"field": "udp", "protocol": 4791, "priority": 5}
+    db = sandbox.daemon(b, ["right"], name="db", tables={**lldp, "dcbx": {"on": True}, "application": [entry]})
+    wait_for(lambda: [row[:2] for row in driver.dcb("app", "show")["dgram_port_prio"]] == [[4791, 5]], 60, "the driver to have it")
+    assert part(da, "left", "app")["state"] == "ok"
+    db.process.terminate()
+    db.process.wait(30)
+    wait_for(lambda: [row[:2] for row in driver.dcb("app", "show")["dgram_port_prio"]] == [[4791, 3]], 60, "its own again")
