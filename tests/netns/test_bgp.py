@@ -78,7 +78,7 @@ def kernel(netns, name):
     return in_namespace(netns, read)
 
 
-def test_tcp_ao_needs_a_kernel_that_has_it(fabric):
+def test_tcp_ao_needs_a_kernel_that_has_it(fabric, wait_for):
     f = fabric(["a", "b"], inof=False)
     f.connect("a", "b")
     f.start("a")
@@ -88,9 +88,20 @@ def test_tcp_ao_needs_a_kernel_that_has_it(fabric):
     f.daemons["a"].configure({}, [{"name": "up"}], tables=f.tables("a", key_chain=chain))
     done = f.daemons["a"].run_ctl("reload")
     assert (done.returncode == 0) == has, done.stderr
-    if not has:
-        assert "bgp_neighbor 10.99.0.2: key_chain" in done.stderr and "needs TCP-AO, which this kernel (" in done.stderr
-        assert f.neighbor("a", "b")["authentication"]["kind"] == "none", "nothing of it is in force"
+    if has:
+        return
+    assert "bgp_neighbor 10.99.0.2: key_chain" in done.stderr and "needs TCP-AO, which this kernel (" in done.stderr
+    assert f.neighbor("a", "b")["authentication"]["kind"] == "none", "nothing of it is in force"
+    # At the start the rest of the switch counts more; the neighbour stays down, and in the open nobody gets in.
+    f.daemons["a"].process.terminate()
+    f.daemons["a"].process.wait()
+    f.daemons["a"].start()
+    f.daemons["a"].wait_ready()
+    assert "this kernel has no TCP-AO" in f.ctl("a", "show", "bgp", "summary")["listen_error"]
+    f.start("b")
+    wait_for(lambda: "this kernel has no TCP-AO" in f.neighbor("a", "b")["connect_error"], what="a try")
+    wait_for(lambda: int(f.neighbor("b", "a")["sent"]["opens"]) > 0, what="a try without a signature")
+    assert not f.up("a", "b") and not f.up("b", "a")
 
 
 STORAGE = {"name": "storage", "otherwise": "deny", "rule": [{"action": "permit", "zone": "gold*"}]}
