@@ -231,11 +231,7 @@ Status Datapath::attach_xdp(unsigned ifindex) {
   return xdp_->attach(ifindex, path);
 }
 
-Status Datapath::detach_xdp(unsigned ifindex) {
-  const std::string path = pins_.link(ifindex, Hook::Xdp);
-  if (unlink(path.c_str()) && errno != ENOENT) return fail_errno("cannot remove " + path, errno);
-  return {};
-}
+Status Datapath::detach_xdp(unsigned ifindex) { return remove_link(pins_.link(ifindex, Hook::Xdp)); }
 
 bool Datapath::has_xdp(unsigned ifindex) const {
   return live_ifindex({ifindex, Hook::Xdp, pins_.link(ifindex, Hook::Xdp)}) == ifindex;
@@ -302,8 +298,7 @@ Status Datapath::attach(unsigned ifindex) {
 
 Status Datapath::detach(unsigned ifindex) {
   for (const Hook hook : {Hook::Xdp, Hook::Ingress, Hook::Egress})
-    if (const std::string path = pins_.link(ifindex, hook); unlink(path.c_str()) && errno != ENOENT)
-      return fail_errno("cannot remove " + path, errno);
+    if (auto gone = remove_link(pins_.link(ifindex, hook)); !gone) return gone;
   return {};
 }
 

@@ -171,7 +171,7 @@ TEST_F(XdpProgramTest, KeepsAHostAsTcxDoes) {
   const auto counted = [this] {
     return bytes_of(maps().host_stats.sum(0)) + std::to_string(maps().rp_flows.keys().size());
   };
-  for (const int flags : {LL_HOST_ON, LL_HOST_ON | LL_HOST_RP | LL_HOST_GUARD}) {
+  for (const unsigned flags : {LL_HOST_ON, LL_HOST_ON | LL_HOST_RP | LL_HOST_GUARD}) {
     host(static_cast<std::uint8_t>(flags));
     for (const bool v6 : {false, true}) {
       Connection c{.a = test::host(1, v6), .b = test::host(2, v6)};

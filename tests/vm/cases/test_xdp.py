@@ -85,7 +85,7 @@ def hook(daemon):
 
 def test_a_switch_port(wired, sandbox, wire, wait_for):
     wired.bridge()
-    d = started(sandbox.daemon(wired.sw, [{"name": "nic0", "rate": "10mbit"}, {"name": "h2"}], QUEUES, start=False))
+    d = started(sandbox.daemon(wired.sw, [{"name": p, "rate": "10mbit"} for p in ("nic0", "h2")], QUEUES, start=False))
     assert wired.link()["xdp"]["mode"] == NATIVE
     assert "xdpgeneric" not in ip("-n", wired.sw, "link", "show", "dev", "nic0")
     assert hook(d).startswith("native XDP")
