@@ -113,6 +113,8 @@ void DcbService::bring(Port& port) {
   port.refused.clear();
   port.ignored.clear();
   port.let_be = false;
+  if (port.config.rewrite != Rewrite::Off && !(port.now && port.now->rewrite))
+    spdlog::warn("port {}: rewrite has no effect: the driver does not have it", port.name);
   if (!port.now) {
     if (!port.error.empty()) spdlog::warn("port {}: DCB: {}", port.name, port.error);
     return;
