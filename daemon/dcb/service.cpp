@@ -45,7 +45,11 @@ void DcbService::apply(const Config& config, const std::vector<port::Port>& port
     // A new interface of that name has settings of its own.
     const auto same_name =
         std::ranges::find(ports, entry.first, [](const port::Port& p) { return p.config.name; });
-    if (same_name == ports.end() || same_name->link.ifindex == entry.second.ifindex) restore(entry.second);
+    if (same_name == ports.end() || same_name->link.ifindex == entry.second.ifindex) {
+      restore(entry.second);
+    } else {
+      records_.forget(entry.first);
+    }
     return true;
   });
   const bool all = config_ != config.dcb || applications_ != config.applications;
