@@ -45,7 +45,11 @@ void DcbService::apply(const Config& config, const std::vector<port::Port>& port
     // A new interface of that name has settings of its own.
     const auto same_name =
         std::ranges::find(ports, entry.first, [](const port::Port& p) { return p.config.name; });
-    if (same_name == ports.end() || same_name->link.ifindex == entry.second.ifindex) restore(entry.second);
+    if (same_name == ports.end() || same_name->link.ifindex == entry.second.ifindex) {
+      restore(entry.second);
+    } else {
+      records_.forget(entry.first);
+    }
     return true;
   });
   const bool all = config_ != config.dcb || applications_ != config.applications;
@@ -113,6 +117,8 @@ void DcbService::bring(Port& port) {
   port.refused.clear();
   port.ignored.clear();
   port.let_be = false;
+  if (port.config.rewrite != Rewrite::Off && !(port.now && port.now->rewrite))
+    spdlog::warn("port {}: rewrite has no effect: the driver does not have it", port.name);
   if (!port.now) {
     if (!port.error.empty()) spdlog::warn("port {}: DCB: {}", port.name, port.error);
     return;

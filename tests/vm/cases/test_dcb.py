@@ -185,19 +185,21 @@ def test_escape_reaches_the_nic(star, wait_for):
 def test_rates_and_rewriting(star):
     s = star(2)
     driver = dcbsim.Port(s.switch, "h1", "full")
-    driver.set("maxrate", "set", "tc-maxrate", "1:5kbit")
+    driver.set("maxrate", "set", "tc-maxrate", "1:80mbit")
+    before = driver.dcb("maxrate", "show")
     queues = {**QUEUES, "2": {"schedule": "strict", "max_rate": "50mbit"}}
     port = {"rewrite": "dscp", "maps": {"dscp_rewrite": [0, 8, 16, 26, 32, 40, 48, 56]}}
     daemon = s.daemon(queues=queues, port=port)
     assert settings(daemon, "h1")["max_kbps"] == ["0", "0", "50000", *["0"] * 5]
     assert [row[:2] for row in driver.dcb("rewr", "show")["prio_dscp"]] == [[p, p * 8 if p != 3 else 26] for p in range(8)]
     assert part(daemon, "h1", "maxrate")["state"] == part(daemon, "h1", "rewr")["state"] == "ok"
-    assert "packets leave as they are" in part(daemon, "h2", "rewr")["why"]
+    assert part(daemon, "h2", "rewr")["why"] == "the driver has no DCB"
+    assert "port h2: rewrite has no effect" in daemon.log.read_text()
     # No longer configured: as it was before.
     daemon.configure(QUEUES, [{"name": h} for h in s.hosts])
     daemon.ctl("reload")
-    assert settings(daemon, "h1")["max_kbps"][:3] == ["0", "5", "0"]
-    assert "prio_dscp" not in driver.dcb("rewr", "show")
+    assert driver.dcb("maxrate", "show") == before
+    assert not driver.dcb("rewr", "show").get("prio_dscp")
 
 
 def test_detach_goes_back_to_before_the_first_daemon(star):
@@ -217,7 +219,7 @@ def test_detach_goes_back_to_before_the_first_daemon(star):
     assert not list(Path("/run/lossless").glob("*"))
 
 
-def test_a_port_that_is_left_out_goes_back(star):
+def test_a_port_that_is_left_out_goes_back(star, sandbox, tools):
     """Also where no daemon runs when the configuration changes, or when the datapath is given back."""
     s = star(2)
     driver = dcbsim.Port(s.switch, "h1", "full")
@@ -234,7 +236,7 @@ def test_a_port_that_is_left_out_goes_back(star):
     assert driver.dcb("pfc", "show")["prio_pfc"][3]
     daemon.process.kill()
     daemon.process.wait(30)
-    assert daemon.run_ctl("--instance", daemon.instance, "detach", "--all").returncode == 0
+    sandbox.run(s.switch, tools.path("losslessctl"), "--instance", daemon.instance, "detach", "--all")
     assert not any(driver.dcb("pfc", "show")["prio_pfc"])
 
 
@@ -265,11 +267,13 @@ def test_agreed_applications_reach_the_driver(sandbox, wait_for):
     sandbox.veth((a, "left", ""), (b, "right", ""))
     driver = dcbsim.Port(a, "left", "ieee")
     lldp = {"lldp": {"enabled": True}}
-    da = sandbox.daemon(a, ["left"], name="da", tables={**lldp, "dcbx": {"on": True, "app_willing": True}})
+    da = sandbox.daemon(a, ["left"], name="da", tables={**lldp, "dcbx": {"on": True, "app_willing": True}}, start=False)
     entry = {"field": "udp", "protocol": 4791, "priority": 5}
-    db = sandbox.daemon(b, ["right"], name="db", tables={**lldp, "dcbx": {"on": True}, "application": [entry]})
+    db = sandbox.daemon(b, ["right"], name="db", tables={**lldp, "dcbx": {"on": True}, "application": [entry]}, start=False)
+    for daemon in (da, db):  # one after the other, and an emulated machine has its time
+        daemon.start()
+        daemon.wait_ready(90)
     wait_for(lambda: [row[:2] for row in driver.dcb("app", "show")["dgram_port_prio"]] == [[4791, 5]], 60, "the driver to have it")
     assert part(da, "left", "app")["state"] == "ok"
-    db.process.terminate()
-    db.process.wait(30)
+    db.ctl("detach", "--all")  # the neighbour takes its leave
     wait_for(lambda: [row[:2] for row in driver.dcb("app", "show")["dgram_port_prio"]] == [[4791, 3]], 60, "its own again")
