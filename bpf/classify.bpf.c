@@ -15,6 +15,7 @@
 #include "roce.h"
 #include "dcqcn_ingress.h"
 #include "ecn_overlay_ingress.h"
+#include "xdp.h"
 #include "stages/classify.h"
 
 static __always_inline void remark(struct __sk_buff *skb, const struct ll_port *port,
@@ -36,20 +37,32 @@ int ll_classify_ingress(struct __sk_buff *skb)
 	struct ll_port *port = ll_find_port(skb->ifindex);
 	struct ll_port_stats *stats;
 	struct ll_class_stats *class;
+	struct ll_roce_packet roce; /* for kind LL_ROCE_OK */
 	struct ll_headers h;
 	struct ll_class c;
-	__u32 key;
+	__u32 key, where, kind;
+	int follows, counted;
 
 	if (!port)
 		return LL_TCX_NEXT;
-	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_MAC_CONTROL)))
-		return ll_take_pause(skb, port);
+	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_MAC_CONTROL))) {
+		if (skb->data_end - skb->data < LL_PFC_FRAME_LEN && skb->len >= LL_PFC_FRAME_LEN)
+			bpf_skb_pull_data(skb, LL_PFC_FRAME_LEN);
+		ll_take_pause((void *)(long)skb->data, (void *)(long)skb->data_end, port->slot);
+		return LL_TCX_DROP;
+	}
+	counted = ll_xdp_counted(skb);
 	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_LLDP)))
 		ll_keep_lldp(skb);
 	ll_parse_skb(skb, &h);
 	if (LL_UNLIKELY(port->guard) && h.ip && ll_zone_guard(skb, port->slot, port->guard, h.l3_off, h.ip))
 		return LL_TCX_DROP;
-	if (LL_UNLIKELY(port->host) && h.ip && ll_host_ingress(skb, port->slot, port->host, h.l3_off, h.ip))
+	where = LL_ROCE_WHERE(&h);
+	kind = LL_ROCE_OTHER;
+	follows = ll_roce_on();
+	if (h.ip && ((follows && counted) || port->host))
+		kind = (__u32)ll_roce_look(skb, where, &roce);
+	if (LL_UNLIKELY(port->host) && h.ip && ll_host_ingress(skb, where, kind, &roce, port))
 		return LL_TCX_DROP;
 	if (LL_UNLIKELY(port->overlay) && h.ip && ll_overlay_ingress(skb, port->slot, h.l3_off, h.ip, h.tos))
 		return LL_TCX_DROP;
@@ -63,7 +76,10 @@ int ll_classify_ingress(struct __sk_buff *skb)
 		class->packets += ll_segments(skb);
 		class->bytes += skb->len;
 	}
-	ll_roce_enter(skb, &h, port->slot, c.tc);
+	if (follows && counted < 0)
+		ll_roce_enter(skb, where, &roce, kind, port->slot, c.tc);
+	else if (follows && kind == LL_ROCE_OK)
+		ll_roce_finish(skb, &roce, port->slot, c.tc, counted);
 	if (LL_LIKELY(!c.untrusted && h.bad == LL_BAD_NONE && !port->remark))
 		return LL_TCX_NEXT;
 

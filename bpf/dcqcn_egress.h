@@ -4,24 +4,24 @@
 #define LOSSLESS_DCQCN_EGRESS_H
 
 #include "dcqcn.h"
+#include "roce_read.h"
 
 /* The key of the flow that a data packet of ours belongs to. 0: it is one. */
-__noinline int ll_rp_key_of(struct __sk_buff *skb, struct ll_rp_key *key)
+__noinline int ll_rp_key_of(struct __sk_buff *skb, __u32 where, struct ll_rp_key *key)
 {
-	struct ll_roce r = {};
-	__u8 ip[LL_IPV6_HLEN];
+	struct ll_roce_key flow;
+	struct ll_roce r;
 
-	if (!key || ll_roce_of_skb(skb, &r) != LL_ROCE_OK || r.opcode == LL_OP_CNP || r.opcode == LL_OP_ACK)
+	if (!key || ll_roce_read(skb, where, &r, &flow) != LL_ROCE_OK || r.opcode == LL_OP_CNP ||
+	    r.opcode == LL_OP_ACK)
 		return -1;
-	if (bpf_skb_load_bytes(skb, r.ip_at, ip, r.ip_version == 4 ? LL_IPV4_HLEN : LL_IPV6_HLEN))
-		return -1;
-	ll_address_of(&key->peer, ip, r.ip_version, LL_ADDRESS_DESTINATION);
+	__builtin_memcpy(&key->peer, flow.dst, sizeof key->peer);
 	key->peer_qpn = r.dest_qp;
 	return 0;
 }
 
 /* Holds a packet of a QP that was cut to its rate: fq sends it at skb->tstamp. */
-__noinline int ll_host_pace(struct __sk_buff *skb, __u32 slot)
+__noinline int ll_host_pace(struct __sk_buff *skb, __u32 slot, __u32 where)
 {
 	struct ll_host_stats *stats = bpf_map_lookup_elem(&host_stats, &slot);
 	struct ll_host *host = bpf_map_lookup_elem(&hosts, &slot);
@@ -30,7 +30,7 @@ __noinline int ll_host_pace(struct __sk_buff *skb, __u32 slot)
 	__u32 bytes = skb->len;
 	__u64 now, at;
 
-	if (!stats || !host || ll_rp_key_of(skb, &key))
+	if (!stats || !host || ll_rp_key_of(skb, where, &key))
 		return 0;
 	key.slot = slot;
 	f = bpf_map_lookup_elem(&rp_flows, &key);

@@ -62,7 +62,7 @@ static __always_inline void ll_address_cnp(struct ll_carrier *c, const struct ll
 	c->cnp.sport = f->sport;
 	c->cnp.id = (__u16)f->cnps;
 	c->cnp_tc = settings->cnp_tc & (LL_TCS - 1);
-	c->cnp_flags = f->state & LL_ROCE_TAGGED ? LL_CNP_TAGGED : 0;
+	c->cnp_flags = f->tagged ? LL_CNP_TAGGED : 0;
 	c->vlan_tci = (__u16)((f->vlan_tci & 0x1fff) | settings->cnp_tc << 13);
 	c->vlan_proto = f->vlan_proto;
 }

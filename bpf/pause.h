@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* MAC control frames that come in: counted by kind, told to the daemon where they name a lossless TC,
- * dropped. */
+/* MAC control frames that come in, whichever ingress hook sees them: counted by kind, told to the daemon
+ * where they name a lossless TC. They end at this port. */
 #ifndef LOSSLESS_PAUSE_H
 #define LOSSLESS_PAUSE_H
 
 #include "kernel.h"
 #include "maps.h"
-#include "skb.h"
 #include "stages/pfc.h"
 
 /* TCs of a frame, one bit each. */
@@ -21,8 +20,9 @@ struct ll_asked {
 /*
  * Notes what a frame asks of one TC (a row of `pause`); LL_ASKED_*. A function of its own, which the verifier
  * looks at once: inlined eight times, its branches took it most of the time that loading the programs takes.
+ * Weak: several objects have it, and one copy is linked.
  */
-__noinline int ll_note_class(__u32 row, __u32 quanta, __u64 now)
+__weak int ll_note_class(__u32 row, __u32 quanta, __u64 now)
 {
 	struct ll_pfc *p = bpf_map_lookup_elem(&pfc, &row);
 	struct ll_pause *s = bpf_map_lookup_elem(&pause, &row);
@@ -75,29 +75,34 @@ static __always_inline void ll_tell_pause(__u32 slot, __u8 classes, __u64 now, s
 	bpf_ringbuf_submit(e, 0);
 }
 
-static __always_inline int ll_take_pause(struct __sk_buff *skb, const struct ll_port *port)
+/* What comes of a frame that was parsed. */
+__weak int ll_heed_pause(const struct ll_pause_frame *f, __u32 slot)
 {
-	__u32 slot = port->slot;
 	struct ll_pfc_stats *stats = bpf_map_lookup_elem(&pfc_stats, &slot);
 	__u64 now = bpf_ktime_get_ns();
-	struct ll_pause_frame f;
 	struct ll_asked asked;
 
-	if (!stats)
-		return LL_TCX_DROP;
-	if (skb->data_end - skb->data < LL_PFC_FRAME_LEN && skb->len >= LL_PFC_FRAME_LEN)
-		bpf_skb_pull_data(skb, LL_PFC_FRAME_LEN);
-	ll_pfc_parse((void *)(long)skb->data, (void *)(long)skb->data_end, &f);
-	if (f.kind < LL_PFC_KINDS)
-		stats->rx[f.kind]++;
-	if (f.kind > LL_PFC_PAUSE)
-		return LL_TCX_DROP;
-	asked = ll_note_pause(slot, &f, now);
-	if (f.kind == LL_PFC_OK && asked.in_force != f.classes)
+	if (!f || !stats)
+		return 0;
+	if (f->kind < LL_PFC_KINDS)
+		stats->rx[f->kind]++;
+	if (f->kind > LL_PFC_PAUSE)
+		return 0;
+	asked = ll_note_pause(slot, f, now);
+	if (f->kind == LL_PFC_OK && asked.in_force != f->classes)
 		stats->lossy++;
 	if (asked.to_act)
 		ll_tell_pause(slot, asked.to_act, now, stats);
-	return LL_TCX_DROP;
+	return 0;
+}
+
+/* [data, end): the frame, of which LL_PFC_FRAME_LEN bytes matter. */
+static __always_inline void ll_take_pause(const void *data, const void *end, __u32 slot)
+{
+	struct ll_pause_frame f;
+
+	ll_pfc_parse(data, end, &f);
+	ll_heed_pause(&f, slot);
 }
 
 #endif

@@ -136,8 +136,8 @@ int ll_port_egress(struct __sk_buff *skb)
 		return LL_TCX_DROP;
 	if (mark(skb, LL_ROW(port->slot, queue_tc), queue_tc, &h) == LL_TCX_DROP)
 		return LL_TCX_DROP;
-	if (LL_UNLIKELY(port->host & LL_HOST_RP))
-		ll_host_pace(skb, port->slot);
+	if (LL_UNLIKELY(port->host & LL_HOST_RP) && h.ip)
+		ll_host_pace(skb, port->slot, LL_ROCE_WHERE(&h));
 	/* By the TC it arrived in, whatever queue it is in: that is the one in which its peer can be stopped.
 	 */
 	return ll_mmu_enter(skb, tc);

@@ -24,6 +24,7 @@ __noinline int ll_roce_egress(struct __sk_buff *skb, __u32 where, __u32 tc, __u3
 	if (what & LL_ROCE_LEAVES) {
 		f->out_ifindex = skb->ifindex;
 		f->tc = (__u8)tc;
+		f->left = 1;
 	}
 	if (what & LL_ROCE_MARKED)
 		f->marked += ll_segments(skb);

@@ -25,11 +25,14 @@ static __always_inline int ll_roce_on(void)
 	return c && c->on;
 }
 
-static __always_inline enum ll_roce_kind ll_roce_read_once(struct __sk_buff *skb, __u32 where,
-							   struct ll_roce *r, struct ll_roce_key *key)
+/*
+ * Parses from the IP header on, which `where` names, and finds the key of the packet's flow. [data, end) is
+ * what may be read, of `len` bytes of the frame.
+ */
+static __always_inline enum ll_roce_kind ll_roce_read_bytes(const __u8 *data, const __u8 *end, __u32 len,
+							    __u32 where, struct ll_roce *r,
+							    struct ll_roce_key *key)
 {
-	const __u8 *data = (void *)(long)skb->data;
-	const __u8 *end = (void *)(long)skb->data_end;
 	const __u32 l3_off = where & 0x1f;
 	const __u8 *ip = data + l3_off;
 	struct ll_roce zero = {};
@@ -39,7 +42,7 @@ static __always_inline enum ll_roce_kind ll_roce_read_once(struct __sk_buff *skb
 	r->ip_at = (__u16)l3_off;
 	r->ip_version = (where >> 8 & 0xff) == 4 ? 4 : 6;
 	r->tos = where >> 16;
-	kind = ll_roce_parse_ip(ip, end, skb->len - l3_off, r);
+	kind = ll_roce_parse_ip(ip, end, len - l3_off, r);
 	if (kind != LL_ROCE_OK)
 		return kind;
 	/* The parser made sure of it already, but the verifier has lost sight of that. */
@@ -49,7 +52,31 @@ static __always_inline enum ll_roce_kind ll_roce_read_once(struct __sk_buff *skb
 	return kind;
 }
 
-/* Parses a packet and finds its flow's key. Headers may sit in page fragments; they are pulled only then. */
+/* Whether a packet that could not be parsed was meant for RoCE's port: what is wrong may come before it. */
+static __always_inline int ll_roce_meant(const __u8 *data, const __u8 *end, __u32 where)
+{
+	const __u8 *ip = data + (where & 0x1f);
+	__u32 len = LL_IPV6_HLEN;
+
+	if (ip + LL_IPV4_HLEN > end)
+		return 0;
+	if ((where >> 8 & 0xff) == 4) {
+		if (ll_get16(ip + 6) & 0x1fff)
+			return 0;
+		len = (ip[0] & 0x0fu) * 4;
+	}
+	ip += len;
+	return ip + 4 <= end && ll_get16(ip + 2) == LL_ROCE_PORT;
+}
+
+static __always_inline enum ll_roce_kind ll_roce_read_once(struct __sk_buff *skb, __u32 where,
+							   struct ll_roce *r, struct ll_roce_key *key)
+{
+	return ll_roce_read_bytes((void *)(long)skb->data, (void *)(long)skb->data_end, skb->len, where, r,
+				  key);
+}
+
+/* The same of an sk_buff, whose headers may sit in page fragments; they are pulled only then. */
 static __always_inline enum ll_roce_kind ll_roce_read(struct __sk_buff *skb, __u32 where, struct ll_roce *r,
 						      struct ll_roce_key *key)
 {

@@ -208,9 +208,33 @@ Status Datapath::load(const std::string& build, const MapSizes& sizes) {
   return Map<std::uint32_t, ll_meta>(bpf_map__fd(maps.meta)).set(kMetaRow, meta);
 }
 
-int Datapath::program(Hook hook) const {
+int Datapath::program(Hook hook) {
   const auto& progs = skeleton_->progs;
+  if (hook == Hook::Xdp) return load_xdp() ? xdp_->fd() : -1;
   return bpf_program__fd(hook == Hook::Ingress ? progs.ll_classify_ingress : progs.ll_port_egress);
+}
+
+Status Datapath::load_xdp() {
+  if (xdp_) return {};
+  auto loaded = XdpProgram::load(skeleton_->obj, skeleton_->rodata->ll_cookie);
+  if (!loaded) return std::unexpected(loaded.error());
+  xdp_ = std::move(*loaded);
+  return {};
+}
+
+Status Datapath::attach_xdp(unsigned ifindex) {
+  if (auto loaded = load_xdp(); !loaded) return loaded;
+  const std::string path = pins_.link(ifindex, Hook::Xdp);
+  if (has_xdp(ifindex)) return xdp_->exchange(path);
+  // The interface of this number went away and another took it.
+  if (auto gone = detach_xdp(ifindex); !gone) return gone;
+  return xdp_->attach(ifindex, path);
+}
+
+Status Datapath::detach_xdp(unsigned ifindex) { return remove_link(pins_.link(ifindex, Hook::Xdp)); }
+
+bool Datapath::has_xdp(unsigned ifindex) const {
+  return live_ifindex({ifindex, Hook::Xdp, pins_.link(ifindex, Hook::Xdp)}) == ifindex;
 }
 
 int Datapath::leave_program() const { return bpf_program__fd(skeleton_->progs.ll_left_queue); }
@@ -273,9 +297,8 @@ Status Datapath::attach(unsigned ifindex) {
 }
 
 Status Datapath::detach(unsigned ifindex) {
-  for (const Hook hook : {Hook::Ingress, Hook::Egress})
-    if (const std::string path = pins_.link(ifindex, hook); unlink(path.c_str()) && errno != ENOENT)
-      return fail_errno("cannot remove " + path, errno);
+  for (const Hook hook : {Hook::Xdp, Hook::Ingress, Hook::Egress})
+    if (auto gone = remove_link(pins_.link(ifindex, hook)); !gone) return gone;
   return {};
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "loader/port_table.h"
 #include "loader/result.h"
 #include "loader/shared_array.h"
+#include "loader/xdp_io.h"
 
 struct datapath_bpf;
 
@@ -97,8 +99,13 @@ class Datapath {
   // the programs of links that are there. Programs of others on the port stay. The port's rows must be in the
   // maps before.
   Status attach(unsigned ifindex);
-  // Ingress first. Absent is fine.
+  // All hooks, XDP first. Absent is fine.
   Status detach(unsigned ifindex);
+  // Native XDP beside the hooks of attach(), or exchanges its program. An error when the driver has none, or
+  // when another program is there.
+  Status attach_xdp(unsigned ifindex);
+  Status detach_xdp(unsigned ifindex);
+  bool has_xdp(unsigned ifindex) const;
   bool is_attached(unsigned ifindex) const;
   // Interfaces with a pinned link, also dead ones.
   std::vector<unsigned> linked() const;
@@ -109,8 +116,8 @@ class Datapath {
 
   Origin origin() const { return origin_; }
   const Maps& maps() const { return maps_; }
-  // Program descriptors, for test runs.
-  int program(Hook hook) const;
+  // Program descriptors, for test runs. That of XDP is loaded by the first call; -1 when it cannot be.
+  int program(Hook hook);
   // Program that takes packets out of the buffer model as they leave.
   int leave_program() const;
   // How often the kernel left out a run of it or of the one for drops, because one was under way on that CPU.
@@ -121,11 +128,13 @@ class Datapath {
   Status load(const std::string& build, const MapSizes& sizes);
   Status attach_hook(unsigned ifindex, Hook hook);
   Status attach_shared();
+  Status load_xdp();
 
   Pins pins_;
   Origin origin_;
   std::unique_ptr<datapath_bpf, void (*)(datapath_bpf*)> skeleton_;
   Maps maps_;
+  std::optional<XdpProgram> xdp_;  // once a port wants it
   bool shared_attached_ = false;
 };
 

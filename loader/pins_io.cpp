@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loader/pins_io.h"
 
+#include <bpf/bpf.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -13,10 +14,19 @@
 #include <charconv>
 #include <memory>
 
+#include "loader/fd.h"
+
 namespace lossless {
 namespace {
 
-constexpr const char* hook_name(Hook hook) { return hook == Hook::Ingress ? "ingress" : "egress"; }
+constexpr const char* hook_name(Hook hook) {
+  return hook == Hook::Xdp ? "xdp" : hook == Hook::Ingress ? "ingress" : "egress";
+}
+
+std::string in_folder(const std::string& folder, const std::string& name) {
+  std::string path = folder;
+  return path.append("/").append(name);
+}
 
 bool is_bpffs(const char* path) {
   struct statfs fs{};
@@ -71,26 +81,34 @@ std::vector<std::string> list_instances() { return list_dir(all_instances()); }
 std::vector<LinkPin> list_links(const Pins& pins) {
   std::vector<LinkPin> found;
   for (const std::string& name : list_dir(pins.links))
-    for (const Hook hook : kHooks) {
+    for (const Hook hook : kAllHooks) {
       unsigned ifindex = 0;
       const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), ifindex);
       if (error == std::errc{} && std::string("_") + hook_name(hook) == rest)
-        found.push_back({ifindex, hook, pins.links + "/" + name});
+        found.push_back({ifindex, hook, in_folder(pins.links, name)});
     }
   return found;
 }
 
 Status remove_dir(const std::string& path) {
   for (const std::string& name : list_dir(path)) {
-    std::string pin = path;
-    pin.append("/").append(name);
+    const std::string pin = in_folder(path, name);
     if (unlink(pin.c_str()) && errno != ENOENT) return fail_errno("cannot remove " + pin, errno);
   }
   if (rmdir(path.c_str()) && errno != ENOENT) return fail_errno("cannot remove " + path, errno);
   return {};
 }
 
+Status remove_link(const std::string& path) {
+  const Fd link(bpf_obj_get(path.c_str()));
+  if (link) (void)bpf_link_detach(link.get());  // not every kind can; it goes with its pin, too
+  if (unlink(path.c_str()) && errno != ENOENT) return fail_errno("cannot remove " + path, errno);
+  return {};
+}
+
 Status remove_instance(const Pins& pins) {
+  for (const std::string& name : list_dir(pins.links))
+    if (auto gone = remove_link(in_folder(pins.links, name)); !gone) return gone;
   for (const std::string& dir : {pins.links, pins.maps_next, pins.maps, pins.root})
     if (auto gone = remove_dir(dir); !gone) return gone;
   rmdir(all_instances().c_str());  // stays while other instances are there

@@ -11,8 +11,10 @@ namespace lossless {
 
 inline constexpr const char* kBpffs = "/sys/fs/bpf";
 
-enum class Hook { Ingress, Egress };
+enum class Hook { Ingress, Egress, Xdp };
+// Those that every port has.
 inline constexpr Hook kHooks[] = {Hook::Egress, Hook::Ingress};
+inline constexpr Hook kAllHooks[] = {Hook::Egress, Hook::Ingress, Hook::Xdp};
 
 struct Pins {
   explicit Pins(const std::string& name);
@@ -41,6 +43,9 @@ Result<bool> ensure_bpffs();
 Status make_dirs(const Pins& pins, const std::string& maps_dir);
 std::vector<LinkPin> list_links(const Pins& pins);
 std::vector<std::string> list_dir(const std::string& path);
+// Takes a pinned link off its interface at once (unpinned alone, the kernel does that a moment later, and until
+// then nobody else has the place); absent is fine.
+Status remove_link(const std::string& path);
 // Unpins a folder of pins, and the folder; absent is fine.
 Status remove_dir(const std::string& path);
 // Unpins all that an instance has, links first.

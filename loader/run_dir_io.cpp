@@ -51,6 +51,8 @@ int lock_soon(int fd) {
 
 std::string run_dir(const std::string& instance) { return std::string(kRunRoot) + "/" + instance; }
 
+std::string hand_over_socket(const std::string& instance) { return run_dir(instance) + "/hand-over.sock"; }
+
 Result<InstanceLock> InstanceLock::take(const std::string& instance) {
   const std::string path = run_dir(instance) + "/lock";
   for (;;) {
@@ -80,7 +82,8 @@ std::optional<InstanceLock> InstanceLock::take_abandoned(const std::string& inst
 
 void InstanceLock::remove() {
   const std::string dir = run_dir(instance_);
-  unlink((dir + "/escape").c_str());  // the next datapath of this name begins as it is configured
+  unlink((dir + "/escape").c_str());            // the next datapath of this name begins as it is configured
+  unlink(hand_over_socket(instance_).c_str());  // of a daemon that was killed
   unlink((dir + "/lock").c_str());
   rmdir(dir.c_str());
   rmdir(kRunRoot);  // stays while other instances are there

@@ -11,6 +11,8 @@
 namespace lossless {
 
 std::string run_dir(const std::string& instance);
+// Where the daemon of the instance is asked to hand over (docs/restart.md).
+std::string hand_over_socket(const std::string& instance);
 
 // Held as long as it lives.
 class InstanceLock {

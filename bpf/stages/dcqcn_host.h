@@ -7,6 +7,7 @@
 
 #include "../abi.h"
 #include "dcqcn.h"
+#include "ecn.h"
 #include "roce.h"
 
 /* `host` of struct ll_port. Any of them: CNPs end here. */
@@ -89,6 +90,36 @@ struct ll_host_event {
 	__u32 slot;
 	__u32 qpn;
 };
+
+/* What a host makes of a packet that comes in, by what it was found to be. */
+enum ll_host_act {
+	LL_HOST_PASS = 0,
+	LL_HOST_TAKE_CNP, /* a CNP: ends here, for the reaction point */
+	LL_HOST_MARKED,   /* data with CE: for the notification point; passes */
+	LL_HOST_LOOK_ON,  /* RoCEv2 may hide behind what its parser does not go through */
+	LL_HOST_DROP,     /* malformed: ends here */
+};
+
+/* `flags`: LL_HOST_*. *r is valid for LL_ROCE_OK. */
+ll_inline enum ll_host_act ll_host_act_on(enum ll_roce_kind kind, const struct ll_roce *r, __u32 flags,
+					  __u32 version)
+{
+	if (kind == LL_ROCE_OK) {
+		if (r->opcode == LL_OP_CNP)
+			return LL_HOST_TAKE_CNP;
+		return flags & LL_HOST_NP && (r->tos & LL_ECN_MASK) == LL_ECN_CE && r->opcode != LL_OP_ACK &&
+				       r->opcode >> 5 != LL_OP_UD_SEND_ONLY >> 5
+			       ? LL_HOST_MARKED
+			       : LL_HOST_PASS;
+	}
+	if (!(flags & LL_HOST_GUARD))
+		return LL_HOST_PASS;
+	if (kind >= LL_ROCE_UDP_LENGTH)
+		return LL_HOST_DROP;
+	if (version == 6)
+		return kind == LL_ROCE_OTHER ? LL_HOST_LOOK_ON : LL_HOST_PASS;
+	return kind == LL_ROCE_IP_OPTIONS || kind == LL_ROCE_IP_FRAGMENT ? LL_HOST_LOOK_ON : LL_HOST_PASS;
+}
 
 /*
  * When a packet of `bytes` may leave, CLOCK_MONOTONIC; 0: at once. Time that a QP did not use is lost to it.

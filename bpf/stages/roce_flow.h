@@ -9,6 +9,10 @@
 #ifndef LOSSLESS_STAGES_ROCE_FLOW_H
 #define LOSSLESS_STAGES_ROCE_FLOW_H
 
+#ifdef __cplusplus
+#include <cstddef>
+#endif
+
 #include "roce.h"
 
 #define LL_ROCE_FLOWS_DEFAULT 65536u /* rows where the configuration says nothing */
@@ -30,13 +34,29 @@ enum ll_pair_how {
 	LL_PAIR_READ = 3, /* its read requests are answered by packets to that QP, or the other way round */
 };
 
-/* Map `roce_flows`, LRU. Several CPUs may write at once: counters of packets and bytes are exact, the others
- * may miss a step then. */
+/*
+ * Map `roce_flows`, LRU. Several CPUs may write at once: counters of packets and bytes are exact, the others
+ * may miss a step then.
+ *
+ * Most of what a packet costs here is waiting for memory, so there is an order in it: what every packet needs
+ * comes first, and ends with the cache line in which the kernel puts the end of the key; the size makes an
+ * entry of the kernel's table, 48 bytes and the key before this, four whole lines.
+ */
 struct ll_roce_flow {
 	__u64 packets;
 	__u64 bytes;    /* of frames without FCS */
-	__u64 first_ns; /* CLOCK_MONOTONIC, in steps of the kernel's tick, and so are the others */
-	__u64 last_ns;
+	__u64 last_ns;  /* CLOCK_MONOTONIC, in steps of the kernel's tick, and so are the others */
+	__u32 next_psn; /* of requests */
+	__u32 last_psn; /* of the last packet */
+	__u16 sport;
+	__u8 state;   /* LL_ROCE_* */
+	__u8 how;     /* enum ll_pair_how */
+	__u8 tos;     /* of the last packet as it came in */
+	__u8 opcode;  /* of the last packet */
+	__u8 in_slot; /* of the port that it comes in by */
+	__u8 left;    /* 1: egress has said where it leaves */
+	/* What few packets need. */
+	__u64 first_ns;
 	__u64 rate_ns; /* the time in which the rate is taken began */
 	__u64 rate_bytes;
 	__u64 rate_bps;  /* in the last such time that is over; means nothing once the flow is silent */
@@ -47,37 +67,37 @@ struct ll_roce_flow {
 	__u32 cnps_seen; /* CNPs of its receiver that passed by; counted once it is paired */
 	__u32 gaps;      /* PSNs that did not follow on the one before */
 	__u32 retransmitted;
-	__u32 next_psn;      /* of requests */
 	__u32 next_read_psn; /* of read responses */
-	__u32 last_psn;      /* of the last packet */
 	__u32 peer_qpn;      /* QP of the sender */
 	__u32 in_ifindex;
 	__u32 out_ifindex; /* 0: not yet known */
 	__u32 candidate;   /* QP that evidence is gathered for */
 	__u8 evidence;
-	__u8 misses;  /* responses in a row that don't fit the pair */
-	__u8 how;     /* enum ll_pair_how */
-	__u8 checked; /* 1: the UDP source port fits both QPNs, too */
-	__u16 sport;
-	__u16 vlan_tci;   /* of the outermost tag at ingress, with LL_ROCE_TAGGED; 0: none */
-	__u16 vlan_proto; /* network byte order */
-	__u8 state;       /* LL_ROCE_* */
+	__u8 misses;      /* responses in a row that don't fit the pair */
+	__u8 checked;     /* 1: the UDP source port fits both QPNs, too */
 	__u8 tc;          /* that it left in; the ingress one until then */
-	__u8 tos;         /* of the last packet as it came in */
-	__u8 opcode;      /* of the last packet */
+	__u16 vlan_tci;   /* of the outermost tag at ingress, if there was one */
+	__u16 vlan_proto; /* network byte order */
 	__u8 eth_src[6];  /* as it came in */
 	__u8 eth_dst[6];
-	__u8 notes; /* requests noted since the last tick, 255 at most (stages/roce_pair.h) */
-	__u8 reserved;
+	__u8 tagged; /* 1: there was a tag */
+	__u8 notes;  /* requests noted since the last tick, 255 at most (stages/roce_pair.h) */
+	__u8 reserved[22];
 };
+
+#define LL_ROCE_FLOW_HOT 40u /* bytes that every packet needs */
+#ifdef __cplusplus
+static_assert(offsetof(ll_roce_flow, first_ns) == LL_ROCE_FLOW_HOT);
+static_assert((48 + (sizeof(ll_roce_key) + 7) / 8 * 8 + sizeof(ll_roce_flow)) % 64 == 0);
+#endif
 
 #define LL_ROCE_HAS_PSN 0x01u      /* next_psn is known */
 #define LL_ROCE_HAS_READ_PSN 0x02u /* next_read_psn is */
 #define LL_ROCE_ANY_PSN                                                                                      \
 	0x04u /* the last request was a READ, which takes as many PSNs as its answer has packets */
-#define LL_ROCE_TAGGED 0x08u /* there was a tag */
 
-#define LL_ROCE_RATE_NS 100000000ull /* the rate is that of some 100 ms */
+#define LL_ROCE_TICK_SHIFT 27u /* 2^27 ns, 134 ms: how often what is told of a flow is renewed */
+#define LL_ROCE_TICK_NS (1ull << LL_ROCE_TICK_SHIFT)
 /* A PSN further away than this from the expected one: the QP began anew. */
 #define LL_PSN_WINDOW 0x10000u
 
@@ -105,11 +125,14 @@ struct ll_roce_stats {
 	__u64 released;     /* connections that ended by a DREQ */
 };
 
-/* A packet, for its flow. */
+/* A RoCEv2 packet as both ingress hooks hand it to its flow. */
 struct ll_roce_packet {
-	__u64 now_ns;
-	__u32 bytes;
-	__u32 segments;
+	struct ll_roce_key key;
+	struct ll_roce r;
+	__u32 bytes;    /* of the frame without FCS and without the outermost tag */
+	__u32 segments; /* that were on the wire */
+	__u8 syndrome;  /* of an answer: the first byte behind the BTH */
+	__u8 reserved[3];
 };
 
 /* ::ffff: before an IPv4 address, as the third of four words in wire order. */
@@ -212,17 +235,21 @@ ll_inline void ll_roce_follow_psn(struct ll_roce_flow *f, const struct ll_roce *
 		f->state |= LL_ROCE_ANY_PSN;
 }
 
-/* Time goes on: 1 when a new time for the rate begins, some ten times a second. */
+/* Time goes on: 1 when another tick of the clock has begun, some eight times a second. */
 ll_inline int ll_roce_tick(struct ll_roce_flow *f, __u64 now_ns)
 {
-	__u64 took = now_ns - f->rate_ns;
+	__u64 last = f->last_ns, took;
 
 	f->last_ns = now_ns;
-	if (LL_LIKELY(took < LL_ROCE_RATE_NS))
+	if (LL_LIKELY(last >> LL_ROCE_TICK_SHIFT == now_ns >> LL_ROCE_TICK_SHIFT))
 		return 0;
-	/* After a silence it begins anew. */
-	f->rate_bps = took < 10 * LL_ROCE_RATE_NS ? (f->bytes - f->rate_bytes) * 8000 / (took / 1000000) : 0;
 	f->notes = 0;
+	took = now_ns - f->rate_ns;
+	/* A flow that has just begun: the next tick tells its rate. */
+	if (took < LL_ROCE_TICK_NS / 2)
+		return 1;
+	/* After a silence it begins anew. */
+	f->rate_bps = took < 10 * LL_ROCE_TICK_NS ? (f->bytes - f->rate_bytes) * 8000 / (took / 1000000) : 0;
 	f->rate_ns = now_ns;
 	f->rate_bytes = f->bytes;
 	return 1;

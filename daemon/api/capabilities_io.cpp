@@ -76,6 +76,13 @@ void add_dcb(List* list, const std::string& interface) {
         dcb_detail(**state, part));
 }
 
+std::string ingress_hook(const port::Port& port) {
+  if (port.xdp) return "native XDP for PFC, RoCEv2 flows and a host's CNPs; tcx for the rest";
+  if (port.config.xdp == XdpMode::Off) return "tcx; xdp is off in the configuration";
+  if (!port.xdp_refused.empty()) return "tcx; " + port.xdp_refused;
+  return "tcx; native XDP loses bursts on veth and tap and is for NICs";
+}
+
 void add_port(v1::GetCapabilitiesReply& reply, const port::Port& port) {
   auto* out = reply.add_ports();
   out->set_port(port.config.name);
@@ -83,7 +90,7 @@ void add_port(v1::GetCapabilitiesReply& reply, const port::Port& port) {
   const bool present = port.link.ifindex != 0;
   const std::string driver = present ? net::driver_of(port.link.name) : "";
   add(list, "attached", port.state == port::PortState::Attached, port.reason);
-  add(list, "ingress-hook", present, "tcx; native XDP loses bursts on veth and is for NICs");
+  add(list, "ingress-hook", present, ingress_hook(port));
   add(list, "ecn-point", present, "enqueue, on the leaf's depth");
   if (present) add_dcb(list, port.link.name);
   if (port.link.tx_queues > 1)

@@ -115,8 +115,8 @@ class BgpService final : private TcpEvents {
   std::uint64_t own_changes_ = 0;         // of our routes, and by operators
   std::map<ConnId, std::string> stored_;  // sockets in the fd store
   bool handed_over_ = false;
-  bool hosts_unheard_ =
-      false;  // after a restart: some of our routes are of hosts that nobody has heard since
+  // After a restart: some of our routes are of hosts that nobody has heard since.
+  bool hosts_unheard_ = false;
   unsigned age_s_ = 1;
   Restored* restored_ = nullptr;  // while restore() is at work
 };

@@ -32,6 +32,7 @@ enum class Rewrite : std::uint8_t { Off, Dot1p, Dscp, Both };      // by a drive
 enum class AppField : std::uint8_t { EtherType, Tcp, Udp, Port };  // in the order of their selectors
 enum class SystemRole : std::uint8_t { Switch, Host };
 enum class LldpMode : std::uint8_t { Off, Tx, Rx, Both };
+enum class XdpMode : std::uint8_t { Off, Auto, Native };  // beside the hooks in tcx
 // Which DSCPs of tunnelled packets are carried into the outer header.
 enum class OverlayDscp : std::uint8_t { None, Lossless, All };
 enum class CnpPer : std::uint8_t { Qp, Ip, Port };
@@ -125,6 +126,7 @@ struct PortConfig {
   Weights weights = Weights::Relative;  // percent: those of each WRR group add to 100
   DcbUse dcb = DcbUse::Auto;
   Rewrite rewrite = Rewrite::Off;
+  XdpMode xdp = XdpMode::Auto;
   PriorityMaps maps;
   std::array<QueueConfig, kTcs> queues;
   pfc::WatchdogConfig watchdog;  // of each TC with PFC

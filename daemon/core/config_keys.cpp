@@ -40,6 +40,7 @@ constexpr std::array<std::string_view, LL_ALPHA_MAX> kAlphas{"1/128", "1/64", "1
                                                              "1/2",   "1",    "2",    "4",    "8"};
 static_assert(LL_ALPHA_MIN == 1 && kAlphas[LL_ALPHA_ONE - 1] == "1");
 constexpr std::array<std::string_view, 2> kRoles{"switch", "host"};
+constexpr std::array<std::string_view, 3> kXdpModes{"off", "auto", "native"};
 constexpr std::array<std::string_view, 4> kLldpModes{"off", "tx", "rx", "both"};
 constexpr std::array<std::string_view, 3> kOverlayDscps{"none", "lossless", "all"};
 constexpr std::array<std::string_view, 3> kCnpPers{"qp", "ip", "port"};
@@ -428,6 +429,7 @@ constexpr std::array kPortKeys{
     row<PortConfig, &PortConfig::weights>("weights", Rule(kWeights)),
     row<PortConfig, &PortConfig::dcb>("dcb", Rule(kDcbUses)),
     row<PortConfig, &PortConfig::rewrite>("rewrite", Rule(kRewrites)),
+    row<PortConfig, &PortConfig::xdp>("xdp", Rule(kXdpModes)),
 };
 constexpr std::array kDcbKeys{
     row<DcbConfig, &DcbConfig::put_back>("put_back", kBool),

@@ -117,25 +117,31 @@ void DcbService::bring(Port& port) {
     if (!port.error.empty()) spdlog::warn("port {}: DCB: {}", port.name, port.error);
     return;
   }
-  if (!port.original) port.original = records_.find(port.name, port.ifindex);
   if (!port.original) {
-    port.original = port.now;
-    port.record = std::move(answers);
+    auto kept = records_.find(port.name, port.ifindex);
+    port.original = kept ? net::state_of(*kept) : port.now;
+    port.record = kept ? std::move(*kept)
+                       : net::DcbRecord{.ifindex = port.ifindex, .parts = 0, .answers = std::move(answers)};
   }
-  port.wanted = net::with_former(wanted_of(port), port.wanted, *port.original);
+  port.wanted = net::with_former(wanted_of(port), port.record.parts, *port.original);
   write(port);
+}
+
+// Before a part is changed for the first time.
+void DcbService::keep_record(Port& port) {
+  const auto parts = static_cast<net::DcbParts>(port.record.parts | net::parts_of(port.wanted));
+  if (parts == port.record.parts) return;
+  port.record.parts = parts;
+  if (auto kept = records_.keep(port.name, port.record); !kept)
+    spdlog::warn("port {}: DCB settings will not go back to what they are after a restart: {}", port.name,
+                 kept.error());
 }
 
 // Parts that need no change are not touched: writing some of them takes the link down for a moment.
 void DcbService::write(Port& port) {
   if (net::differences(*port.now, port.wanted).empty() && !port.now->firmware_managed()) return;
   port.refused.clear();
-  if (!port.record.empty()) {
-    if (auto kept = records_.keep(port.name, port.ifindex, port.record); !kept)
-      spdlog::warn("port {}: DCB settings will not go back to what they are after a restart: {}", port.name,
-                   kept.error());
-    port.record.clear();
-  }
+  keep_record(port);
   auto done = net::apply_dcb(netlink_, port.name, *port.now, port.wanted);
   if (!done) {
     port.refused = std::move(done.error());
@@ -178,11 +184,11 @@ void DcbService::changed(const std::string& interface, Clock::time_point now) {
 }
 
 void DcbService::restore(const Port& port) {
-  if (!port.original || !port.now || !port.record.empty()) return;  // nothing was changed
+  if (!port.original || !port.now || port.record.parts == 0) return;  // nothing was changed
   records_.forget(port.name);
   const auto now = net::read_dcb_state(netlink_, port.name);
   if (!now || !*now) return;  // the interface is gone
-  const net::DcbState before = net::same_parts(*port.original, port.wanted);
+  const net::DcbState before = net::only_parts(*port.original, port.record.parts);
   if (auto done = net::apply_dcb(netlink_, port.name, **now, before); !done)
     spdlog::warn("port {}: DCB settings cannot go back to what they were: {}", port.name, list(done.error()));
 }
@@ -223,7 +229,7 @@ void DcbService::poll(std::uint64_t now_ns) {
     const std::uint8_t withheld = pfc_.watchdogs().withheld(port.slot);
     if (withheld == port.withheld || port.let_be) continue;
     port.withheld = withheld;
-    port.wanted = net::with_former(wanted_of(port), port.wanted, *port.original);
+    port.wanted = net::with_former(wanted_of(port), port.record.parts, *port.original);
     write(port);
   }
 }

@@ -34,7 +34,7 @@ class DcbService {
     std::string error;                        // the driver could not be asked
     std::optional<net::DcbState> now;         // nothing: the driver has no DCB
     std::optional<net::DcbState> original;    // before a daemon changed anything
-    net::DcbAnswers record;                   // of `original`, to be kept before the first change
+    net::DcbRecord record;                    // of `original`, with the parts that were changed since
     net::DcbState wanted;
     std::vector<net::DcbFault> refused;   // nothing was written because of these
     std::vector<net::DcbFault> ignored;   // what the driver dropped
@@ -77,6 +77,7 @@ class DcbService {
   void bring(Port& port);
   void count(Port& port, std::uint64_t now_ns);
   void write(Port& port);
+  void keep_record(Port& port);
   void restore(const Port& port);
   void restore_strangers();
   net::DcbState wanted_of(Port& port) const;

@@ -106,6 +106,8 @@ struct DcbState {
 // "dcbx", "cee", the words of iproute2's dcb.
 enum class DcbPart : std::uint8_t { Mode, Ets, Pfc, MaxRate, Buffers, Apps, Trust, Rewrite, Cee };
 std::string_view to_string(DcbPart part);
+using DcbParts = std::uint16_t;  // a set of them
+constexpr DcbParts set_of(DcbPart part) { return static_cast<DcbParts>(1U << static_cast<unsigned>(part)); }
 
 std::string_view selector_name(std::uint8_t selector);  // "dscp", "pcp", "dgram-port", …; "" unknown
 std::string_view tsa_name(std::uint8_t tsa);            // "strict", "cbs", "ets", "vendor", or "reserved"

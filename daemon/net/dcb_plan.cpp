@@ -296,9 +296,25 @@ DcbState same_parts(const DcbState& state, const DcbState& wanted) {
   return out;
 }
 
-DcbState with_former(DcbState wanted, const DcbState& before, const DcbState& original) {
-  for_parts([&](DcbPart, auto member) {
-    if (!(wanted.*member) && before.*member) wanted.*member = original.*member;
+DcbParts parts_of(const DcbState& state) {
+  unsigned out = 0;
+  for_parts([&](DcbPart part, auto member) {
+    if (state.*member) out |= set_of(part);
+  });
+  return static_cast<DcbParts>(out);
+}
+
+DcbState only_parts(const DcbState& state, DcbParts parts) {
+  DcbState out;
+  for_parts([&](DcbPart part, auto member) {
+    if (parts & set_of(part)) out.*member = state.*member;
+  });
+  return out;
+}
+
+DcbState with_former(DcbState wanted, DcbParts parts, const DcbState& original) {
+  for_parts([&](DcbPart part, auto member) {
+    if (!(wanted.*member) && (parts & set_of(part))) wanted.*member = original.*member;
   });
   return wanted;
 }

@@ -32,8 +32,10 @@ std::vector<DcbFault> differences(const DcbState& now, const DcbState& wanted);
 // The parts of `state` that `wanted` names: what to go back to.
 DcbState same_parts(const DcbState& state, const DcbState& wanted);
 
-// `wanted`, and the parts that were wanted before and no longer are as they originally were.
-DcbState with_former(DcbState wanted, const DcbState& before, const DcbState& original);
+DcbParts parts_of(const DcbState& state);
+DcbState only_parts(const DcbState& state, DcbParts parts);
+// `wanted`, and of `parts` those that it lacks as they originally were.
+DcbState with_former(DcbState wanted, DcbParts parts, const DcbState& original);
 
 // But for counters.
 bool same_settings(DcbState a, DcbState b);

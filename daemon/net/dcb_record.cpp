@@ -1,66 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/net/dcb_record.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
+
+#include "daemon/net/dcb_plan.h"
 
 namespace lossless::net {
 namespace {
 
 constexpr std::string_view kHex = "0123456789abcdef";
-constexpr std::size_t kMaxAnswer = 1U << 16U;
 
-std::string hex_line(const std::vector<std::uint8_t>& bytes) {
-  std::string out;
-  out.reserve(2 * bytes.size() + 1);
+void append_hex(std::string& out, const std::vector<std::uint8_t>& bytes) {
   for (const std::uint8_t byte : bytes) {
     out += kHex[byte >> 4U];
     out += kHex[byte & 15U];
   }
-  return out + '\n';
+  out += '\n';
 }
 
-// One answer into `state`; false: it is none.
-bool read_line(std::string_view line, DcbState& state) {
-  if (line.size() % 2 != 0 || line.size() < 2 * sizeof(nlmsghdr) || line.size() > 2 * kMaxAnswer)
-    return false;
-  std::vector<std::uint32_t> words(line.size() / 8 + 1);  // aligned as netlink has it
-  auto* bytes = reinterpret_cast<std::uint8_t*>(words.data());
-  for (std::size_t i = 0; i < line.size() / 2; ++i) {
-    const std::size_t high = kHex.find(line[2 * i]);
-    const std::size_t low = kHex.find(line[2 * i + 1]);
-    if (high == std::string_view::npos || low == std::string_view::npos) return false;
-    bytes[i] = static_cast<std::uint8_t>(high << 4U | low);
+std::optional<std::vector<std::uint8_t>> parse_hex(std::string_view line) {
+  std::vector<std::uint8_t> out;
+  out.reserve(line.size() / 2);
+  if (line.size() % 2 != 0) return std::nullopt;
+  for (std::size_t i = 0; i < line.size(); i += 2) {
+    const std::size_t high = kHex.find(line[i]);
+    const std::size_t low = kHex.find(line[i + 1]);
+    if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+    out.push_back(static_cast<std::uint8_t>(high << 4U | low));
   }
-  auto* header = reinterpret_cast<nlmsghdr*>(words.data());
-  return header->nlmsg_len == line.size() / 2 && read_dcb(header, state);
+  return out;
+}
+
+// What comes before the first `end`, which is taken off `text` with it.
+std::string_view take_until(std::string_view& text, char end) {
+  const std::size_t at = text.find(end);
+  const std::string_view out = text.substr(0, at);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
+  return out;
+}
+
+bool parse_head(std::string_view line, DcbRecord& out) {
+  const std::string_view number = take_until(line, ' ');
+  const auto done = std::from_chars(number.begin(), number.end(), out.ifindex);
+  if (done.ec != std::errc() || done.ptr != number.end() || out.ifindex <= 0) return false;
+  while (!line.empty()) {
+    const std::string_view name = take_until(line, ' ');
+    const auto* part = std::ranges::find(kDcbParts, name, [](DcbPart p) { return to_string(p); });
+    if (part == std::end(kDcbParts)) return false;
+    out.parts = static_cast<DcbParts>(out.parts | set_of(*part));
+  }
+  return true;
 }
 
 }  // namespace
 
-std::string record_text(int ifindex, const DcbAnswers& answers) {
-  std::string out = std::to_string(ifindex) + '\n';
-  for (const auto& answer : answers) out += hex_line(answer);
+std::string to_text(const DcbRecord& record) {
+  std::string out = std::to_string(record.ifindex);
+  for (const DcbPart part : kDcbParts)
+    if (record.parts & set_of(part)) out.append(" ").append(to_string(part));
+  out += '\n';
+  for (const auto& answer : record.answers) append_hex(out, answer);
   return out;
 }
 
 std::optional<DcbRecord> parse_record(std::string_view text) {
   DcbRecord out;
-  bool first = true;
+  if (!text.ends_with('\n') || !parse_head(take_until(text, '\n'), out)) return std::nullopt;
   while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) return std::nullopt;  // cut off
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end + 1);
-    if (first) {
-      const auto done = std::from_chars(line.begin(), line.end(), out.ifindex);
-      if (done.ec != std::errc() || done.ptr != line.end() || out.ifindex <= 0) return std::nullopt;
-      first = false;
-    } else if (!read_line(line, out.state)) {
-      return std::nullopt;
-    }
+    auto answer = parse_hex(take_until(text, '\n'));
+    if (!answer) return std::nullopt;
+    out.answers.push_back(std::move(*answer));
   }
-  if (first || out.state == DcbState{}) return std::nullopt;
+  return out;
+}
+
+std::optional<DcbState> state_of(const DcbRecord& record) {
+  DcbState out;
+  for (const auto& answer : record.answers) {
+    if (answer.size() < sizeof(nlmsghdr)) return std::nullopt;
+    std::vector<std::uint32_t> aligned(answer.size() / sizeof(std::uint32_t) + 1);
+    std::memcpy(aligned.data(), answer.data(), answer.size());
+    auto* header = reinterpret_cast<nlmsghdr*>(aligned.data());
+    if (header->nlmsg_len != answer.size() || !read_dcb(header, out)) return std::nullopt;
+  }
+  if (record.answers.empty()) return std::nullopt;
   return out;
 }
 

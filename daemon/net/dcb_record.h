@@ -11,16 +11,20 @@
 
 namespace lossless::net {
 
-// The driver's answers as they came: a line of hex for each.
+// The driver's answers as they came.
 using DcbAnswers = std::vector<std::vector<std::uint8_t>>;
 
 struct DcbRecord {
-  int ifindex = 0;  // another interface of the same name has settings of its own
-  DcbState state;
+  int ifindex = 0;     // another interface of the same name has settings of its own
+  DcbParts parts = 0;  // that a daemon has changed since
+  DcbAnswers answers;
 };
 
-std::string record_text(int ifindex, const DcbAnswers& answers);
+// "7 ets pfc", then a line of hex for each answer.
+std::string to_text(const DcbRecord& record);
 // Nothing: it is no such text.
 std::optional<DcbRecord> parse_record(std::string_view text);
+// What the answers say; nothing where they make no sense.
+std::optional<DcbState> state_of(const DcbRecord& record);
 
 }  // namespace lossless::net

@@ -19,17 +19,16 @@ std::string DcbRecords::path(const std::string& interface) const {
   return folder_ + "/" + std::string(kPrefix) + interface;
 }
 
-std::optional<DcbState> DcbRecords::find(const std::string& interface, int ifindex) const {
+std::optional<DcbRecord> DcbRecords::find(const std::string& interface, int ifindex) const {
   const auto text = read_file(path(interface), kMaxBytes);
   auto record = text ? parse_record(*text) : std::nullopt;
-  if (!record || record->ifindex != ifindex) return std::nullopt;
-  return std::move(record->state);
+  if (!record || record->ifindex != ifindex || !state_of(*record)) return std::nullopt;
+  return record;
 }
 
-Status DcbRecords::keep(const std::string& interface, int ifindex, const DcbAnswers& answers) const {
+Status DcbRecords::keep(const std::string& interface, const DcbRecord& record) const {
   const std::string file = path(interface);
-  if (auto done = replace_file(file, record_text(ifindex, answers)); !done)
-    return fail(file + ": " + done.error());
+  if (auto done = replace_file(file, to_text(record)); !done) return fail(file + ": " + done.error());
   return {};
 }
 
@@ -56,7 +55,7 @@ Status DcbRecords::restore(Netlink& netlink, const std::string& interface) const
   const auto now = read_dcb_state(netlink, interface);
   if (!now) return std::unexpected(now.error());
   if (!*now) return {};
-  const auto done = apply_dcb(netlink, interface, **now, *before);
+  const auto done = apply_dcb(netlink, interface, **now, only_parts(*state_of(*before), before->parts));
   if (done) return {};
   return fail(std::string(to_string(done.error().front().part)) + " " + done.error().front().text);
 }

@@ -12,8 +12,8 @@ class DcbRecords {
   explicit DcbRecords(std::string folder) : folder_(std::move(folder)) {}
 
   // Of that very interface; a file that cannot be read is none.
-  std::optional<DcbState> find(const std::string& interface, int ifindex) const;
-  Status keep(const std::string& interface, int ifindex, const DcbAnswers& answers) const;
+  std::optional<DcbRecord> find(const std::string& interface, int ifindex) const;
+  Status keep(const std::string& interface, const DcbRecord& record) const;
   void forget(const std::string& interface) const;
   std::vector<std::string> interfaces() const;
   // Brings an interface back to its record, which is then forgotten, also where that fails.

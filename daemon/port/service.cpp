@@ -116,6 +116,7 @@ Status PortService::configure(const Config& config) {
     if (known == old.end()) continue;
     ports_.push_back(std::move(*known));
     ports_.back().config = wanted;
+    ports_.back().xdp_refused.clear();  // a reload tries again
     if (ports_.back().state == PortState::Detached) enter(ports_.back(), PortState::Absent, "");
   }
   for (const PortConfig& wanted : config.ports) {
@@ -238,8 +239,29 @@ Status PortService::take_over(Port& port, const std::vector<net::QdiscInfo>& qdi
   }
   if (auto ok = write_rows(port); !ok) return ok;
   if (auto ok = pfc_.set_port(*info); !ok) return ok;
-  if (port.state == PortState::Attached && datapath_.is_attached(ifindex)) return {};
-  return datapath_.attach(ifindex);
+  const bool anew = port.state != PortState::Attached || !datapath_.is_attached(ifindex);
+  if (anew)
+    if (auto ok = datapath_.attach(ifindex); !ok) return ok;
+  return take_xdp(port, anew);
+}
+
+// `anew`: the programs are this daemon's for the first time. What was refused is not tried again and again.
+Status PortService::take_xdp(Port& port, bool anew) {
+  const auto ifindex = static_cast<unsigned>(port.link.ifindex);
+  if (!wants_xdp(port.config.xdp, port.link.kind)) {
+    port.xdp = false;
+    port.xdp_refused.clear();
+    return datapath_.detach_xdp(ifindex);
+  }
+  if (!anew && port.config.xdp == XdpMode::Auto && !port.xdp_refused.empty()) return {};
+  if (!anew && port.xdp && datapath_.has_xdp(ifindex)) return {};
+  const Status attached = datapath_.attach_xdp(ifindex);
+  port.xdp = attached.has_value();
+  port.xdp_refused = attached ? "" : attached.error();
+  if (attached) return {};
+  if (port.config.xdp == XdpMode::Native) return fail("xdp = \"native\": " + attached.error());
+  spdlog::info("port {}: tcx alone, {}", port.config.name, attached.error());
+  return datapath_.detach_xdp(ifindex);
 }
 
 Status PortService::write_rows(Port& port) {
@@ -301,6 +323,8 @@ void PortService::forget_interface(Port& port) {
   maps().ports.erase(ifindex);
   pfc_.remove_port(port.slot);
   port.link = {};
+  port.xdp = false;
+  port.xdp_refused.clear();
   port.tree.reset();
   port.row.reset();
 }
@@ -312,6 +336,7 @@ Status PortService::give_back(Port& port) {
   pfc_.remove_port(port.slot);
   if (auto ok = net::remove_tree(netlink_, port.link.ifindex); !ok) return ok;
   maps().ports.erase(ifindex);
+  port.xdp = false;
   port.tree.reset();
   port.row.reset();
   return {};

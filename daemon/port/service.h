@@ -28,8 +28,10 @@ struct Port {
   PortConfig config;
   std::uint32_t slot = 0;  // row in the datapath's arrays
   PortState state = PortState::Absent;
-  std::string reason;  // why it is not attached
-  net::Link link;      // ifindex 0 while absent
+  std::string reason;       // why it is not attached
+  net::Link link;           // ifindex 0 while absent
+  bool xdp = false;         // native XDP is on beside tcx
+  std::string xdp_refused;  // why it is not, though it was tried
   // What was last put into the kernel; only differences are sent.
   std::optional<QueueTree> tree;
   std::optional<ll_port> row;
@@ -91,6 +93,7 @@ class PortService {
                       const std::vector<net::QdiscInfo>& qdiscs);
   Status take_over(Port& port, const std::vector<net::QdiscInfo>& qdiscs);
   Status write_rows(Port& port);
+  Status take_xdp(Port& port, bool anew);
   Result<pfc::PortInfo> plan_pfc(const Port& port) const;
   std::map<std::uint32_t, std::uint32_t> wanted_applications() const;
   Status add_applications();

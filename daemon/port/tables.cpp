@@ -6,6 +6,10 @@
 
 namespace lossless::port {
 
+bool wants_xdp(XdpMode mode, std::string_view kind) {
+  return mode == XdpMode::Native || (mode == XdpMode::Auto && kind.empty());
+}
+
 ll_port make_port_row(const PortConfig& config, std::uint32_t slot, std::uint8_t group) {
   const PriorityMaps& maps = config.maps;
   ll_port row{};

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "bpf/abi.h"
 #include "daemon/core/config.h"
@@ -11,6 +12,10 @@
 namespace lossless::port {
 
 static_assert(kTcs == LL_TCS && kDscps == LL_DSCPS);
+
+// Whether a port is to have native XDP; `kind` is that of its link, empty for hardware and what a guest takes
+// for it.
+bool wants_xdp(XdpMode mode, std::string_view kind);
 
 // The priority tables multiplied out, for the port in row `slot` and in port group `group` (0: none).
 ll_port make_port_row(const PortConfig& config, std::uint32_t slot, std::uint8_t group = 0);

@@ -36,8 +36,6 @@ sockaddr_un address_of(const std::string& path) {
   return out;
 }
 
-std::string path_of(const std::string& instance) { return run_dir(instance) + "/hand-over.sock"; }
-
 bool is_ours(int fd) {
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -111,7 +109,7 @@ HandOverServer::~HandOverServer() { close(); }
 Result<std::unique_ptr<HandOverServer>> HandOverServer::listen(asio::io_context& loop,
                                                                const std::string& instance,
                                                                std::function<void()> asked) {
-  const std::string path = path_of(instance);
+  const std::string path = hand_over_socket(instance);
   Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const sockaddr_un at = address_of(path);
   unlink(path.c_str());  // of a daemon that was killed: we have the instance's lock
@@ -153,7 +151,7 @@ Status HandOverServer::give(const std::vector<Lent>& fds) const {
 }
 
 Result<NamedFds> take_over(const std::string& instance) {
-  const std::string path = path_of(instance);
+  const std::string path = hand_over_socket(instance);
   const Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   const sockaddr_un at = address_of(path);
   if (!fd) return fail_errno("cannot take over", errno);

@@ -205,6 +205,37 @@ class FlowStream final : public grpc::ServerWriteReactor<v1::ListFlowsReply> {
   v1::ListFlowsReply reply_;
 };
 
+// Forgets flows away from the loop: a million of them take a second. Deletes itself at the end of the call.
+class FlowClearing final : public grpc::ServerUnaryReactor {
+ public:
+  FlowClearing(asio::io_context& loop, const RoceService& service, const port::PortService& ports,
+               const v1::ClearFlowsRequest* request, v1::ClearFlowsReply* reply)
+      : fd_(service.maps().roce_flows.fd()), reply_(reply) {
+    asio::post(loop, [this, &ports, request] {
+      const grpc::Status ready = read_filter(request->filter(), ports, filter_);
+      // What follows is called by one of gRPC's threads.
+      if (ready.ok())
+        StartSendInitialMetadata();
+      else
+        Finish(ready);
+    });
+  }
+
+  void OnSendInitialMetadataDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::CANCELLED);
+    const auto cleared = clear_flows(fd_, filter_);
+    if (!cleared) return Finish({grpc::StatusCode::INTERNAL, cleared.error()});
+    reply_->set_cleared(*cleared);
+    Finish(grpc::Status::OK);
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  int fd_;
+  v1::ClearFlowsReply* reply_;
+  FlowFilter filter_;
+};
+
 void fill_statistics(const ll_roce_stats& s, v1::RoceStatistics& out) {
   out.set_packets(s.packets);
   out.set_new_flows(s.flows);
@@ -230,17 +261,9 @@ class RoceApi final : public v1::Roce::CallbackService {
     return new FlowStream(loop_, service_, ports_, request);
   }
 
-  grpc::ServerUnaryReactor* ClearFlows(grpc::CallbackServerContext* call,
-                                       const v1::ClearFlowsRequest* request,
+  grpc::ServerUnaryReactor* ClearFlows(grpc::CallbackServerContext*, const v1::ClearFlowsRequest* request,
                                        v1::ClearFlowsReply* reply) override {
-    return api::answer_on_loop(call, loop_, [this, request, reply]() -> grpc::Status {
-      FlowFilter filter;
-      if (auto bad = read_filter(request->filter(), ports_, filter); !bad.ok()) return bad;
-      const auto cleared = clear_flows(service_.maps().roce_flows.fd(), filter);
-      if (!cleared) return {grpc::StatusCode::INTERNAL, cleared.error()};
-      reply->set_cleared(*cleared);
-      return grpc::Status::OK;
-    });
+    return new FlowClearing(loop_, service_, ports_, request, reply);
   }
 
   grpc::ServerUnaryReactor* GetRoceStatistics(grpc::CallbackServerContext* call,

@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace lossless::roce {
@@ -37,13 +38,38 @@ Result<std::span<const Flow>> FlowWalk::next() {
   return std::span<const Flow>(flows_);
 }
 
+namespace {
+
+// Deletes rows, some of which may be gone already; returns how many it deleted. A call for each would take
+// most of the time.
+Result<std::uint64_t> erase(int fd, std::span<ll_roce_key> keys) {
+  std::uint64_t erased = 0;
+  while (!keys.empty()) {
+    auto count = static_cast<__u32>(keys.size());
+    const int error = bpf_map_delete_batch(fd, keys.data(), &count, nullptr) ? errno : 0;
+    if (error && error != ENOENT) return fail_errno("cannot clear the flow table", error);
+    erased += count;
+    // It stops at one that is gone.
+    keys = keys.subspan(std::min<std::size_t>(keys.size(), error ? count + std::size_t{1} : count));
+  }
+  return erased;
+}
+
+}  // namespace
+
 Result<std::uint64_t> clear_flows(int fd, const FlowFilter& filter) {
   std::uint64_t cleared = 0;
+  std::vector<ll_roce_key> keys;
   for (FlowWalk walk(fd); !walk.is_over();) {
     const auto flows = walk.next();
     if (!flows) return std::unexpected(flows.error());
+    keys.clear();
+    keys.reserve(flows->size());
     for (const Flow& flow : *flows)
-      if (filter.matches(flow) && bpf_map_delete_elem(fd, &flow.key) == 0) ++cleared;
+      if (filter.matches(flow)) keys.push_back(flow.key);
+    const auto erased = erase(fd, keys);
+    if (!erased) return erased;
+    cleared += *erased;
   }
   return cleared;
 }

@@ -2,7 +2,7 @@
 // What the programs cost: ns a packet by test runs, and the rate through a bridge with and without them,
 // measured in pairs. Prints figures; fails only when something does not work.
 //
-//   programs_bench [--quick | --flows]      needs root
+//   programs_bench [--quick]      needs root; RoCEv2 flows: flows_bench
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <sys/socket.h>
@@ -14,7 +14,6 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
-#include <random>
 #include <stdexcept>
 
 #include "daemon/net/qdisc_io.h"
@@ -286,70 +285,6 @@ void measure_buffer_model(const Effort& effort) {
               enter + leave.ns, (enter + leave.ns) / leave.empty);
 }
 
-// Kernel memory of a map, bytes.
-std::uint64_t memory_of(int fd) {
-  std::ifstream file("/proc/self/fdinfo/" + std::to_string(fd));
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("memlock:")) return std::stoull(line.substr(8));
-  return 0;
-}
-
-// One packet of each flow, in random order; ns a run by the kernel's own count.
-double flow_pass(ScratchPort& port, std::vector<std::uint32_t>& qps, Bytes packet) {
-  constexpr std::size_t kQpAt = 14 + 20 + 8 + 5;
-  static std::mt19937 random(1);
-  std::ranges::shuffle(qps, random);
-  const int program = port.datapath().program(Hook::Ingress);
-  const Runs before(program);
-  for (const std::uint32_t qp : qps) {
-    ll_put24(&packet[kQpAt], qp);
-    (void)run_program(program, packet, {.ifindex = port.ifindex()});
-  }
-  const Runs after(program);
-  return static_cast<double>(after.ns - before.ns) / static_cast<double>(after.count - before.count);
-}
-
-void measure_flows(const Effort& effort, std::uint32_t flows, double target) {
-  ScratchPort port({.roce_flows = std::max(LL_ROCE_FLOWS_DEFAULT, flows)});
-  Bytes packet = from_hex(read_golden("ecn.tsv")[6][1]);
-  packet[14 + 20 + 8] = LL_OP_WRITE_MIDDLE;
-  packet[14 + 20 + 8 + 8] = 0;  // as most packets, it asks for no ACK
-  const Fd statistics(bpf_enable_stats(BPF_STATS_RUN_TIME));
-  std::vector<std::uint32_t> qps;
-  qps.reserve(flows);
-  for (std::uint32_t i = 0; i < flows; ++i) qps.push_back(2 + i * 7 % 16'000'000);
-  const auto set = [&](bool on) {
-    ll_roce_config config{};
-    config.on = on;
-    (void)port.datapath().maps().roce_config.set(0, config);
-  };
-  if (flows == 1000) {
-    const auto again = [&](bool on) {
-      set(on);
-      return nanoseconds(port.datapath().program(Hook::Ingress), packet, {.ifindex = port.ifindex()}, effort);
-    };
-    const double off = again(false);
-    std::printf("  one flow again and again: flow stage %5.0f   target 140\n", again(true) - off);
-  }
-  const unsigned rounds = std::max(1U, std::min(effort.rounds * 100'000 / flows, 50U));
-  std::vector<double> with;
-  std::vector<double> without;
-  set(true);
-  flow_pass(port, qps, packet);  // makes the flows
-  for (unsigned i = 0; i <= rounds; ++i) {
-    set(false);
-    without.push_back(flow_pass(port, qps, packet));
-    set(true);
-    with.push_back(flow_pass(port, qps, packet));
-  }
-  std::printf("  %7u flows: %5.0f with, %5.0f without, flow stage %5.0f   target %.0f\n", flows, median(with),
-              median(without), median(with) - median(without), target);
-  const int fd = port.datapath().maps().roce_flows.fd();
-  std::printf("  %7u rows take %.1f MB, %.0f bytes each\n", std::max(LL_ROCE_FLOWS_DEFAULT, flows),
-              static_cast<double>(memory_of(fd)) / 1e6,
-              static_cast<double>(memory_of(fd)) / std::max(LL_ROCE_FLOWS_DEFAULT, flows));
-}
-
 }  // namespace
 }  // namespace lossless::test
 
@@ -357,19 +292,12 @@ int main(int argc, char** argv) {
   using namespace lossless::test;
   Effort effort;
   const bool quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
-  const bool flows = argc > 1 && std::strcmp(argv[1], "--flows") == 0;
   if (quick) effort = {.repeats = 200'000, .rounds = 3, .pairs = 5, .frames = 50'000};
   enter_private_namespace();
   try {
-    if (!flows) {
-      measure_programs(effort);
-      measure_buffer_model(effort);
-    }
-    std::printf(
-        "RoCEv2 flows at ingress, ns a packet, one packet a flow in random order, each a run of its own\n");
-    measure_flows(effort, 1000, 140);
-    measure_flows(effort, quick ? 100'000 : 1'000'000, 350);
-    if (!flows) measure_bridge(effort);
+    measure_programs(effort);
+    measure_buffer_model(effort);
+    measure_bridge(effort);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "programs_bench: %s\n", error.what());
     return 1;

@@ -46,7 +46,10 @@ void ask_again(const DcbState& state) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  (void)parse_record({reinterpret_cast<const char*>(bytes), size});
+  if (const auto record = parse_record({reinterpret_cast<const char*>(bytes), size})) {
+    require(to_text(*parse_record(to_text(*record))) == to_text(*record));
+    (void)state_of(*record);
+  }
   if (size < 2) return 0;
   std::vector<std::uint32_t> room((NLMSG_HDRLEN + size) / sizeof(std::uint32_t) + 1);  // aligned
   auto* header = reinterpret_cast<nlmsghdr*>(room.data());

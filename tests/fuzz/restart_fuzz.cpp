@@ -38,7 +38,8 @@ void go_on(const bgp::SavedSpeaker& saved, bool alive) {
     config.neighbors.push_back(settings);
   }
   bgp::ConnId next = 1000;
-  speaker.restore(config, saved, [&](std::size_t, const bgp::NeighborSettings&) { return alive ? next++ : 0; }, now);
+  speaker.restore(
+      config, saved, [&](std::size_t, const bgp::NeighborSettings&) { return alive ? next++ : 0; }, now);
   speaker.configure(config, now);
   while (speaker.fill(now)) {
   }

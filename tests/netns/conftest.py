@@ -13,6 +13,8 @@
               address star.ip("h1"), not configured) on a bridge in the namespace star.switch; the switch's
               ports are called h1 … hN.
   wire        wire(netns, dev) -> wire.Wire: send and receive raw frames, scapy packets in and out.
+  fabric      fabric(names, hosts=()) -> bgp_fabric.Fabric: switches of ours that speak BGP, with iNOF hosts.
+  bgp_lab     bgp_lab() -> bgp_lab.BgpLab: a daemon of ours with other BGP speakers.
   wait_for    wait_for(condition, limit_s=10, what="…"): polls; WaitTimeout (a failure) at the limit.
 
 A daemon in a star, and its CLI:
@@ -37,6 +39,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "veth-topo"))
 
+from bgp_fabric import Fabric  # noqa: E402
+from bgp_lab import BgpLab  # noqa: E402
 from vethlab import interrupts, namespaces, processes, rundir, tools as vethlab_tools  # noqa: E402
 from vethlab.switchd import SwitchDaemon  # noqa: E402
 from vethlab.waiting import wait_for as poll  # noqa: E402
@@ -163,6 +167,21 @@ def wire(request):
         request.addfinalizer(w.close)
         return w
     return make
+
+
+@pytest.fixture
+def fabric(sandbox, request):
+    def make(*args, **more):
+        made = Fabric(sandbox, *args, **more)
+        if made.crowd:
+            request.addfinalizer(made.crowd.close)
+        return made
+    return make
+
+
+@pytest.fixture
+def bgp_lab(sandbox, wait_for):
+    return lambda **bgp: BgpLab(sandbox, wait_for, **bgp)
 
 
 @pytest.fixture

@@ -6,57 +6,14 @@ import signal
 
 import pytest
 
-from bgp_peers import ASN, OTHERS
-
-ROUTER, OTHER, WATCHER = "10.99.0.1", "10.99.0.2", "10.99.0.3"
-PREFIX = "192.0.2.0/24"
-
-
-class Lab:
-    """Our daemon with two foreign neighbours' namespaces, all on one wire."""
-
-    def __init__(self, sandbox, wait_for, **bgp):
-        self.sandbox, self.wait_for, self.bgp = sandbox, wait_for, bgp
-        self.ns = {a: sandbox.netns(f"p{i}") for i, a in enumerate((ROUTER, OTHER, WATCHER))}
-        hub = sandbox.netns("hub")
-        for i, (address, netns) in enumerate(self.ns.items()):
-            sandbox.veth((netns, "up", ""), (hub, f"p{i}", ""))
-            sandbox.run(netns, "ip", "addr", "add", f"{address}/24", "dev", "up")
-        sandbox.bridge(hub, ["p0", "p1", "p2"])
-        self.daemon = None
-
-    def start(self, *neighbors):
-        tables = {"bgp": {"on": True, "asn": ASN, "router_id": ROUTER, "hold_s": 9, "connect_retry_s": 1, **self.bgp},
-                  "bgp_neighbor": [{"ipv4_unicast": True, "client": True, **n} for n in neighbors]}
-        self.daemon = self.sandbox.daemon(self.ns[ROUTER], ["up"], tables=tables)
-
-    def peer(self, kind, address=OTHER, **more):
-        made = OTHERS[kind](self.sandbox, self.ns[address], address=address, router=ROUTER, **more)
-        made.start()
-        return made
-
-    def neighbor(self, address=OTHER):
-        return self.daemon.ctl("show", "bgp", "neighbors", address)["neighbors"][0]
-
-    def up(self, address=OTHER):
-        return self.neighbor(address)["state"] == "Established"
-
-    def wait_up(self, address=OTHER, limit_s=30):
-        self.wait_for(lambda: self.up(address), limit_s=limit_s, what=f"{address} established; it is {self.neighbor(address)}")
-
-    def routes(self):
-        return {r["route"] for r in self.daemon.ctl("show", "bgp", "ipv4", "routes")["routes"]}
-
-
-@pytest.fixture
-def lab(sandbox, wait_for):
-    return lambda **bgp: Lab(sandbox, wait_for, **bgp)
+from bgp_lab import OTHER, PREFIX, ROUTER, WATCHER
+from bgp_peers import OTHERS
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-def test_session_routes_and_refresh(lab, wait_for, kind):
+def test_session_routes_and_refresh(bgp_lab, wait_for, kind):
     """Both families are offered; the one in common works, a client's route reaches another speaker."""
-    x = lab()
+    x = bgp_lab()
     x.start({"address": OTHER}, {"address": WATCHER})
     peer = x.peer(kind)
     watcher = x.peer("bird" if kind != "bird" else "frr", WATCHER, announces=False)
@@ -77,9 +34,9 @@ def test_session_routes_and_refresh(lab, wait_for, kind):
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-def test_hold_time_and_new_start(lab, wait_for, kind):
+def test_hold_time_and_new_start(bgp_lab, wait_for, kind):
     """A peer that stops without a word is missed; it comes back by itself."""
-    x = lab(restart_s=0, hold_s=3)
+    x = bgp_lab(restart_s=0, hold_s=3)
     x.start({"address": OTHER})
     peer = x.peer(kind, hold=3)
     x.wait_up()
@@ -92,25 +49,25 @@ def test_hold_time_and_new_start(lab, wait_for, kind):
 
 
 @pytest.mark.parametrize("kind", [k for k in OTHERS if k not in ("exabgp",)])
-def test_md5(lab, wait_for, kind):
-    x = lab()
+def test_md5(bgp_lab, wait_for, kind):
+    x = bgp_lab()
     x.start({"address": OTHER, "password": "one secret".replace(" ", "-")})
     x.peer(kind, password="one-secret")
     x.wait_up()
 
 
 @pytest.mark.parametrize("kind", ["frr", "bird", "openbgpd"])
-def test_ttl_security(lab, wait_for, kind):
-    x = lab()
+def test_ttl_security(bgp_lab, wait_for, kind):
+    x = bgp_lab()
     x.start({"address": OTHER, "ttl_security": 1})
     x.peer(kind, gtsm=True)
     x.wait_up()
 
 
 @pytest.mark.parametrize("kind", ["frr", "bird", "gobgp"])
-def test_graceful_restart_of_theirs(lab, wait_for, kind):
+def test_graceful_restart_of_theirs(bgp_lab, wait_for, kind):
     """A killed peer's routes stay until it is back."""
-    x = lab()
+    x = bgp_lab()
     x.start({"address": OTHER})
     peer = x.peer(kind, restart=True)
     x.wait_up()
@@ -125,9 +82,9 @@ def test_graceful_restart_of_theirs(lab, wait_for, kind):
 
 
 @pytest.mark.parametrize("kind", ["frr", "bird"])
-def test_graceful_restart_of_ours(lab, wait_for, kind):
+def test_graceful_restart_of_ours(bgp_lab, wait_for, kind):
     """What we reflected stays at the peer while we are away."""
-    x = lab()
+    x = bgp_lab()
     x.start({"address": OTHER}, {"address": WATCHER})
     peer = x.peer(kind, WATCHER, restart=True, announces=False)
     x.peer("bird" if kind == "frr" else "frr", OTHER, restart=True)
@@ -154,9 +111,9 @@ def default_zone(on):
     return f"{len(tlv) // 2:04x}{tlv}"
 
 
-def test_exabgp_is_a_client_for_the_real_family(lab, wait_for):
+def test_exabgp_is_a_client_for_the_real_family(bgp_lab, wait_for):
     """An independent speaker announces a route of 6000/254, another one gets it from our reflector."""
-    x = lab()
+    x = bgp_lab()
     x.start({"address": OTHER}, {"address": WATCHER})
     reach = "1770fe" + "04" + "0a630002" + "00" + default_zone(False)
     x.peer("exabgp", inof=True, attributes=attribute(0x80, 14, reach))
@@ -187,8 +144,8 @@ def test_exabgp_is_a_client_for_the_real_family(lab, wait_for):
     ("aggregator of 7 bytes", 7, "00000000000000", "discard"),
     ("a cluster list of 3 bytes", 10, "000000", "withdraw"),
     ("an MP_REACH_NLRI with a wrong next hop", 14, "1770fe05000000000000", "reset")])
-def test_malformed_attributes_of_a_real_speaker(lab, wait_for, what, code, value, outcome):
-    x = lab()
+def test_malformed_attributes_of_a_real_speaker(bgp_lab, wait_for, what, code, value, outcome):
+    x = bgp_lab()
     x.start({"address": OTHER})
     flags = 0x80 if code in (10, 14) else 0xC0
     x.peer("exabgp", inof=True, attributes=attribute(flags, code, value))

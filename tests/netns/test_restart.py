@@ -8,9 +8,9 @@ import time
 
 import pytest
 
+from bgp_fabric import join
+from bgp_lab import OTHER, PREFIX
 from fd_store import FdStore
-from test_bgp import fabric, join  # noqa: F401 (a fixture)
-from test_bgp_peers import OTHER, PREFIX, lab  # noqa: F401 (a fixture)
 
 
 @pytest.fixture
@@ -275,8 +275,8 @@ def test_bfd_does_not_notice(line, wait_for):
 
 
 @pytest.mark.parametrize("kind", ["bird", "frr"])
-def test_others_see_no_reset(lab, wait_for, kind):  # noqa: F811
-    x = lab(hold_s=6)
+def test_others_see_no_reset(bgp_lab, wait_for, kind):  # noqa: F811
+    x = bgp_lab(hold_s=6)
     x.start({"address": OTHER, "password": "secret"})
     peer = x.peer(kind, password="secret", hold=6)
     x.wait_up()

@@ -114,12 +114,12 @@ priority = 1
       {"port.eth0",
        "{ rate = \"100mbit\", trust = \"dscp\", priority = 0, lldp = \"both\", ecn_overlay = true, weights = "
        "\"relative\", dcb = "
-       "\"auto\", rewrite = \"off\" }",
+       "\"auto\", rewrite = \"off\", xdp = \"auto\" }",
        ""},
       {"port.eth1.priority", "0", "1"},
       {"port.eth2", "",
        "{ rate = 0, trust = \"dscp\", priority = 0, lldp = \"both\", ecn_overlay = true, weights = "
-       "\"relative\", dcb = \"auto\", rewrite = \"off\" "
+       "\"relative\", dcb = \"auto\", rewrite = \"off\", xdp = \"auto\" "
        "}"},
   };
   EXPECT_EQ(changes, expected);
@@ -154,6 +154,7 @@ ecn_overlay = true
 weights = "relative"
 dcb = "auto"
 rewrite = "off"
+xdp = "auto"
 watchdog = { on = false, detection_ms = 200, recovery_ms = 400, poll_ms = 100, action = "drop", mode = "auto", trigger_limit = 10, window_ms = 60000 }
 pfc_alarm = { rx_raise_fps = 0, rx_clear_fps = 0, tx_raise_fps = 0, tx_clear_fps = 0, window_ms = 1000, hold_ms = 2000 }
 dcbx = { on = false, version = "auto", ets_willing = false, pfc_willing = false, app_willing = false, advertise_ets = true, advertise_pfc = true, advertise_app = true }
@@ -244,6 +245,7 @@ PortConfig some_port(const std::string& name) {
   port.priority = *rc::gen::inRange<unsigned>(0, 8);
   port.lldp = *rc::gen::element(LldpMode::Off, LldpMode::Tx, LldpMode::Rx, LldpMode::Both);
   port.dcb = *rc::gen::element(DcbUse::Off, DcbUse::Auto, DcbUse::Required);
+  port.xdp = *rc::gen::element(XdpMode::Off, XdpMode::Auto, XdpMode::Native);
   port.ecn_overlay = *rc::gen::arbitrary<bool>();
   port.maps = default_maps();
   change_some(port.maps.dot1p_tc, 8);

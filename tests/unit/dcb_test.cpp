@@ -113,39 +113,46 @@ TEST(Dcb, ARecordIsWhatTheDriverAnswered) {
   const Message ieee =
       answer([&](Message& m) { m.nest(DCB_ATTR_IEEE, [&](Message& i) { i.attr(DCB_ATTR_IEEE_PFC, pfc); }); });
   const Message mode = answer([](Message& m) { m.attr(DCB_ATTR_DCBX, std::uint8_t{5}); });
-  DcbAnswers answers;
+  DcbRecord record{.ifindex = 7, .parts = set_of(DcbPart::Pfc), .answers = {}};
   DcbState said;
   for (const Message* message : {&ieee, &mode}) {
     auto* header = nlmsg_hdr(message->raw());
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(header);
-    answers.emplace_back(bytes, bytes + header->nlmsg_len);
+    record.answers.emplace_back(bytes, bytes + header->nlmsg_len);
     ASSERT_TRUE(read_dcb(header, said));
   }
-  const std::string text = record_text(7, answers);
-  const auto record = parse_record(text);
-  ASSERT_TRUE(record);
-  EXPECT_EQ(record->ifindex, 7);
-  EXPECT_EQ(record->state, said);
-  EXPECT_EQ(record->state.pfc->enabled, 0x28);
-  EXPECT_EQ(record->state.mode, 5);
+  const std::string text = to_text(record);
+  EXPECT_TRUE(text.starts_with("7 pfc\n")) << text;
+  const auto read = parse_record(text);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->ifindex, 7);
+  EXPECT_EQ(read->parts, record.parts);
+  EXPECT_EQ(state_of(*read), said);
+  EXPECT_EQ(only_parts(said, read->parts).pfc->enabled, 0x28);
+  EXPECT_FALSE(only_parts(said, read->parts).mode);
   for (const std::string& wrong :
-       {std::string(), std::string("7\n"), "x" + text, "-" + text, text.substr(0, text.size() - 1),
-        text.substr(0, text.size() - 3) + "\n", text + "zz\n", text + "00\n"})
+       {std::string(), "x" + text, "-" + text, text.substr(0, text.size() - 1),
+        text.substr(0, text.size() - 2) + "\n", text + "zz\n", "7 pcf" + text.substr(5)})
     EXPECT_FALSE(parse_record(wrong)) << wrong;
+  for (const std::string& wrong :
+       {std::string("7 pfc\n"), text.substr(0, text.size() - 3) + "\n", text + "00\n"}) {
+    const auto odd = parse_record(wrong);
+    ASSERT_TRUE(odd) << wrong;
+    EXPECT_FALSE(state_of(*odd)) << wrong;
+  }
 }
 
 TEST(Dcb, WhatIsNoLongerWantedGoesBack) {
   DcbState original = full();
   original.max_kbps = PerPriority<std::uint64_t>{9};
-  DcbState before;
-  before.max_kbps = PerPriority<std::uint64_t>{5};
-  before.trust.emplace();
   DcbState wanted;
   wanted.trust = std::vector<std::uint8_t>{1};
-  const DcbState now = with_former(wanted, before, original);
+  const auto touched = static_cast<DcbParts>(set_of(DcbPart::MaxRate) | set_of(DcbPart::Trust));
+  const DcbState now = with_former(wanted, touched, original);
   EXPECT_EQ(now.max_kbps, original.max_kbps);
   EXPECT_EQ(now.trust, wanted.trust);
   EXPECT_FALSE(now.buffers) << "never wanted";
+  EXPECT_EQ(parts_of(now), touched);
 }
 
 TEST(Dcb, ResultOfASet) {

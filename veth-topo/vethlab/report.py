@@ -88,6 +88,8 @@ def rows(outcomes):
     table = [[label, *[cell(o) for o in outcomes]] for label, cell in _ROWS]
     if all("failures" in o for o in outcomes):
         table += [[label, *[cell(o["failures"]) for o in outcomes]] for label, cell in _FAILURE_ROWS]
+    if all("dcbx" in o for o in outcomes):
+        table.append(["links with DCBX, agreed", *[f"{sum(row['agreed'] for row in o['dcbx'])} of {len(o['dcbx'])}" for o in outcomes]])
     return [*table[:2], *_flow_rows(outcomes), *table[2:]]
 
 

@@ -38,7 +38,7 @@ def leftovers():
     """What of ours is in the kernel: name -> list; empty when nothing is."""
     links = json.loads(output_of("bpftool", "-j", "link", "show") or "[]")
     found = {
-        "tcx links": [link["id"] for link in links if link["type"] == "tcx"],
+        "links": [link["id"] for link in links if link["type"] in ("tcx", "xdp")],
         "pins": [str(path) for path in PINS.glob("*")],
         "namespaces": [line.split()[0] for line in output_of("ip", "netns", "list").splitlines()],
     }

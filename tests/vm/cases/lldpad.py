@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debian's lldpad as a neighbour that speaks DCBX, on an interface with the DCB side of tests/vm/dcbsim."""
 
+import signal
 import subprocess
 
 from dcbsim import run
@@ -42,8 +43,13 @@ class Lldpad:
 
     def stop(self):
         if self._process:
+            self._process.send_signal(signal.SIGCONT)
             processes.stop(self._process)
             self._process = None
+
+    def freeze(self):
+        """It hears and says nothing more, until stop()."""
+        self._process.send_signal(signal.SIGSTOP)
 
     def neighbour(self):
         """What it has heard, as it reads it."""

@@ -111,13 +111,19 @@ def test_cee_as_lldpad_reads_it(pair, wait_for):
 
 
 def test_version_mismatch_comes_and_goes(pair, wait_for):
-    daemon, ours, lldpad, theirs = pair(version="cee", **WILLING)
+    daemon, ours, lldpad, theirs = pair(**WILLING)
+
+    def speak(version):
+        daemon.configure(OURS, [{"name": "left"}],
+                         tables={"lldp": {"enabled": True}, "dcbx": {"on": True, "version": version, **WILLING}})
+        assert daemon.run_ctl("reload").returncode == 0
     lldpad.start([4], SHARES)
-    wait_for(lambda: "version mismatch: the neighbour speaks ieee, this port cee" in daemon.log.read_text(), LIMIT_S, "the alarm")
+    wait_for(lambda: pfc_of(dcbx(daemon, "left")["operational"]) == [4], LIMIT_S, "its PFC")
+    lldpad.freeze()
+    speak("cee")
+    assert alarms(daemon, "left") == {"version mismatch"}
     assert pfc_of(dcbx(daemon, "left")["operational"]) == [3]
-    daemon.configure(OURS, [{"name": "left"}], tables={"lldp": {"enabled": True}, "dcbx": {"on": True, **WILLING}})
-    assert daemon.run_ctl("reload").returncode == 0
-    lldpad.start([4], SHARES)  # it went silent when it heard CEE
-    wait_for(lambda: alarms(daemon, "left") == set() and pfc_of(dcbx(daemon, "left")["operational"]) == [4], LIMIT_S,
-             "the alarm to end")
+    speak("auto")
+    assert alarms(daemon, "left") == set() and pfc_of(dcbx(daemon, "left")["operational"]) == [4]
+    assert "version mismatch: the neighbour speaks ieee, this port cee" in daemon.log.read_text()
     assert "version mismatch is over" in daemon.log.read_text()
