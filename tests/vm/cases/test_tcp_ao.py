@@ -166,7 +166,7 @@ def test_tcp_ao_session_goes_on_in_another_process(pair):
     for name in "ab":
         old = pair.daemons[name].process
         pair.daemons[name].start(more=["--take-over"])
-        pair.until(lambda o=old: o.poll() is not None, "the end of the old process")
+        pair.wait_for(lambda o=old: o.poll() is not None, 3 * LIMIT_S, "the end of the old process")
         pair.daemons[name].wait_ready(3 * LIMIT_S)
         seen = pair.see(name)
         assert seen["handed_over"] == 1 and seen["authentication"]["current_id"] == 1
