@@ -157,9 +157,6 @@ def test_tcp_ao_listen_range_and_no_key_left(pair):
     pair.reload("b", [key(1, "one")], ranged)
     pair.reload("a", [key(1, "one")])
     pair.until(pair.up, "the session with a key again")
-    pair.start([], [])
-    kernel = {c["name"]: c for c in pair.daemons["a"].ctl("show", "capabilities")["kernel"]}
-    assert kernel["tcp-ao"]["available"]
 
 
 def test_tcp_ao_session_goes_on_in_another_process(pair):
@@ -169,8 +166,8 @@ def test_tcp_ao_session_goes_on_in_another_process(pair):
     for name in "ab":
         old = pair.daemons[name].process
         pair.daemons[name].start(more=["--take-over"])
-        pair.until(lambda o=old: o.poll() is not None, "the end of the old process")
-        pair.daemons[name].wait_ready(LIMIT_S)
+        pair.wait_for(lambda o=old: o.poll() is not None, 3 * LIMIT_S, "the end of the old process")
+        pair.daemons[name].wait_ready(3 * LIMIT_S)
         seen = pair.see(name)
         assert seen["handed_over"] == 1 and seen["authentication"]["current_id"] == 1
     for name in "ab":
