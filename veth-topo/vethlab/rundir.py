@@ -16,6 +16,7 @@ from .processes import kill_recorded, spawn, start_time
 from .waiting import wait_for
 
 RUNS = Path("/run/lossless-lab")
+DAEMON_RUNS = Path("/run/lossless")
 PINS = Path("/sys/fs/bpf/lossless")
 
 
@@ -78,6 +79,7 @@ def remove_recorded(path, record):
         wait_for(lambda p=pid, s=started: start_time(p) != s, what=f"end of process {pid}")
     for instance in record["instances"]:
         _remove_tree(PINS / instance)
+        shutil.rmtree(DAEMON_RUNS / instance, ignore_errors=True)  # a daemon that was killed leaves it
     namespaces.delete(record["namespaces"])
     shutil.rmtree(path, ignore_errors=True)
 
