@@ -122,7 +122,7 @@ RC_GTEST_PROP(Ecn, TrafficClassLeavesVersionAndFlowLabel, (std::uint8_t tos)) {
   auto header = *rc::gen::container<std::vector<std::uint8_t>>(4, rc::gen::arbitrary<std::uint8_t>());
   const auto before = header;
   ll_set_tos_v6(header.data(), tos);
-  RC_ASSERT(header[0] >> 4 == before[0] >> 4);
+  RC_ASSERT((header[0] >> 4) == (before[0] >> 4));
   RC_ASSERT((header[1] & 0x0f) == (before[1] & 0x0f) && header[2] == before[2] && header[3] == before[3]);
   RC_ASSERT(static_cast<std::uint8_t>((header[0] << 4) | (header[1] >> 4)) == tos);
 }
