@@ -182,6 +182,8 @@ net::PerPriority<std::uint8_t> shares_of(const PortConfig& port) {
 }
 
 DcbState wanted_state(const PortInput& input, const DcbState& now, std::vector<net::DcbFault>* left_out) {
+  std::vector<net::DcbFault> unasked;
+  std::vector<net::DcbFault>& left = left_out ? *left_out : unasked;
   DcbState wanted;
   const bool ieee = now.ets || now.pfc;
   if (now.mode)
@@ -191,7 +193,7 @@ DcbState wanted_state(const PortInput& input, const DcbState& now, std::vector<n
     return wanted;
   }
   if (now.ets && has_two_groups(input.port)) {
-    left_out->push_back({net::DcbPart::Ets, "ETS has one WRR group, the port has two; they are in software"});
+    left.push_back({net::DcbPart::Ets, "ETS has one WRR group, the port has two; they are in software"});
   } else if (now.ets) {
     wanted.ets = wanted_ets(input.port, *now.ets);
   }
@@ -202,7 +204,7 @@ DcbState wanted_state(const PortInput& input, const DcbState& now, std::vector<n
   if (now.buffers && input.dcb.buffers) wanted.buffers = wanted_buffers(input, *now.buffers);
   if (now.apps) wanted.apps = wanted_apps(input, now.trust.has_value());
   if (now.trust) wanted.trust = wanted_trust(input);
-  want_extras(input, now, wanted, *left_out);
+  want_extras(input, now, wanted, left);
   return wanted;
 }
 
