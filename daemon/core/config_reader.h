@@ -56,6 +56,11 @@ class Reader {
   template <class T>
   void read_keys(const toml::table& table, const std::string& path, std::span<const std::string_view> tables,
                  T& out, Origins& given);
+  // What find_fault() says of values together, if all of them could be read: no error since there were
+  // `errors_before`.
+  template <class T>
+  void check_together(const toml::table& table, const std::string& path, const Origins& given,
+                      std::size_t errors_before, const T& value);
   // A table of plain keys, and what its find_fault() says of them together.
   template <class Section>
   void read_section(const toml::table& table, std::string_view name, Section& out);
@@ -112,18 +117,23 @@ void Reader::read_keys(const toml::table& table, const std::string& path,
   }
 }
 
+template <class T>
+void Reader::check_together(const toml::table& table, const std::string& path, const Origins& given,
+                            std::size_t errors_before, const T& value) {
+  const auto found = errors_.size() == errors_before ? find_fault(value) : std::nullopt;
+  if (!found) return;
+  const auto at = given.find(found->key);
+  const Position begin = at == given.end() ? to_position(table.source().begin) : at->second.begin;
+  error(begin, join(path, found->key) + ": " + found->message);
+}
+
 template <class Section>
 void Reader::read_section(const toml::table& table, std::string_view name, Section& out) {
   const std::size_t errors_before = errors_.size();
   Origins given;
   read_keys(table, std::string(name), {}, out, given);
-  if constexpr (requires { find_fault(out); }) {
-    const auto found = errors_.size() == errors_before ? find_fault(out) : std::nullopt;
-    if (!found) return;
-    const auto at = given.find(found->key);
-    const Position begin = at == given.end() ? to_position(table.source().begin) : at->second.begin;
-    error(begin, join(std::string(name), found->key) + ": " + found->message);
-  }
+  if constexpr (requires { find_fault(out); })
+    check_together(table, std::string(name), given, errors_before, out);
 }
 
 template <class Each>

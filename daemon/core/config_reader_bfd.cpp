@@ -8,17 +8,6 @@
 namespace lossless {
 namespace {
 
-// What find_fault() says of values that could be read.
-template <class T>
-void check(Reader& reader, const toml::table& table, const std::string& path, const Origins& given,
-           std::size_t errors_before, const T& value) {
-  const auto found = reader.error_count() == errors_before ? find_fault(value) : std::nullopt;
-  if (!found) return;
-  const auto at = given.find(found->key);
-  reader.error(at == given.end() ? to_position(table.source().begin) : at->second.begin,
-               join(path, found->key) + ": " + found->message);
-}
-
 void read_profiles(Reader& reader, const toml::table& root, Config& out) {
   std::set<std::string> names;
   reader.read_tables(root, "bfd_profile", "", kMaxBfdProfiles,
@@ -32,7 +21,7 @@ void read_profiles(Reader& reader, const toml::table& root, Config& out) {
                        if (profile.auth == BfdAuth::None && !given.contains("key")) profile.key.clear();
                        if (!profile.name.empty() && !names.insert(profile.name).second)
                          reader.fault(given["name"], "is a second profile of that name", "each name once");
-                       check<BfdSettings>(reader, table, path, given, before, profile);
+                       reader.check_together<BfdSettings>(table, path, given, before, profile);
                        out.bfd_profiles.push_back(std::move(profile));
                      });
 }
@@ -58,7 +47,7 @@ void read_peers(Reader& reader, const toml::table& root, Config& out) {
             peer.profile.empty() ||
             std::ranges::find(out.bfd_profiles, peer.profile, &BfdProfile::name) != out.bfd_profiles.end();
         if (!known) reader.fault(given["profile"], "is no profile", "names of [[bfd_profile]] tables");
-        check(reader, table, path, given, before, peer);
+        reader.check_together(table, path, given, before, peer);
         out.bfd_peers.push_back(std::move(peer));
       });
 }

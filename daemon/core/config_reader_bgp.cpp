@@ -21,17 +21,6 @@ struct Known {
   }
 };
 
-// What find_fault() says of values that could be read.
-template <class T>
-void check(Reader& reader, const toml::table& table, const std::string& path, const Origins& given,
-           std::size_t errors_before, const T& value) {
-  const auto found = reader.error_count() == errors_before ? find_fault(value) : std::nullopt;
-  if (!found) return;
-  const auto at = given.find(found->key);
-  reader.error(at == given.end() ? to_position(table.source().begin) : at->second.begin,
-               join(path, found->key) + ": " + found->message);
-}
-
 class NeighborReader {
  public:
   NeighborReader(Reader& reader, Config& config) : reader_(reader), config_(config) {}
@@ -42,7 +31,7 @@ class NeighborReader {
     Origins given;
     reader_.read_keys(table, path, {}, neighbor, given);
     reader_.require_key(table, path, "address", "of the neighbour, or a range of those that may connect");
-    check(reader_, table, path, given, before, neighbor);
+    reader_.check_together(table, path, given, before, neighbor);
     check_address(neighbor, given);
     check_name(neighbor.key_chain, given, "key_chain", config_.key_chains);
     check_name(neighbor.import_filter, given, "import", config_.bgp_filters);
@@ -104,7 +93,7 @@ void read_filters(Reader& reader, const toml::table& root, Config& out) {
                                             Origins origins;
                                             reader.read_keys(entry, at, {}, rule, origins);
                                             reader.require_key(entry, at, "action", "permit or deny");
-                                            check(reader, entry, at, origins, before, rule);
+                                            reader.check_together(entry, at, origins, before, rule);
                                             filter.rules.push_back(std::move(rule));
                                           });
                        out.bgp_filters.push_back(std::move(filter));
