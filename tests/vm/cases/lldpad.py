@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debian's lldpad as a neighbour that speaks DCBX, on an interface with the DCB side of tests/vm/dcbsim."""
 
-import signal
 import subprocess
 from pathlib import Path
 
@@ -92,13 +91,13 @@ class Lldpad:
 
     def stop(self):
         if self._process:
-            self._process.send_signal(signal.SIGCONT)
             processes.stop(self._process)
             self._process = None
 
-    def freeze(self):
-        """It hears and says nothing more, until stop()."""
-        self._process.send_signal(signal.SIGSTOP)
+    def deafen(self):
+        """It goes on to speak as it does, whatever the other end says."""
+        done = self.tool("lldptool", "-L", "-i", self.port, "adminStatus=tx")
+        assert done.returncode == 0, done.stdout + done.stderr
 
     def neighbour(self):
         """What it has heard, as it reads it."""

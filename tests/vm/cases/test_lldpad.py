@@ -21,6 +21,8 @@ SHARES = {0: 20, 1: 20, 3: 60}
 OURS = {**PFC, "0": {"weight": 30}, "1": {"weight": 20}, "3": {"weight": 50, **PFC["3"]}, "2": {"schedule": "strict"},
         "4": {"schedule": "strict"}, "5": {"schedule": "strict"}}
 OUR_SHARES = [30, 20, 0, 50, 0, 0, 0, 0]
+STRICT_ONES = [2, 4, 5, 6, 7]  # priorities, with these and those
+GROUPS = "01F3FFFF"  # of each priority in CEE, the same
 ISCSI = {"field": "tcp", "protocol": 3260, "priority": 2}
 APPLICATIONS = [{"field": "udp", "protocol": 4791, "priority": 3}, ISCSI]
 
@@ -79,6 +81,10 @@ def udp(driver):
     return [row[:2] for row in driver.dcb("app", "show").get("dgram_port_prio", [])]
 
 
+def by_port(driver):
+    return [row[:2] for row in driver.dcb("app", "show").get("port_prio", [])]
+
+
 def agreed(daemon, feature):
     return dcbx(daemon, "left")["operational"][feature]
 
@@ -128,76 +134,72 @@ def test_cee_as_lldpad_reads_it(pair, wait_for):
         assert part in read, read
 
 
-def cee_state(driver):
-    """What a driver was told in CEE, the same for both directions: (priorities with PFC, shares by class, strict
-    priorities)."""
+def told(driver):
+    """What a driver was told in CEE: (priorities with PFC, shares by class, strict priorities). None while the
+    directions differ."""
     state = driver.cee()
-    assert state["tx"] == state["rx"]
+    if state["tx"] != state["rx"]:
+        return None
     classes = list(zip(*(state["tx"][key] for key in ("priorities", "strict", "share"))))
     strict = sum(priorities for priorities, is_strict, _ in classes if is_strict)
-    assert all(priorities == 1 << tc for tc, (priorities, is_strict, _) in enumerate(classes) if priorities and not is_strict)
     return ([i for i, is_on in enumerate(state["pfc"]) if is_on], [share for _, _, share in classes],
             [i for i in range(8) if strict >> i & 1])
 
 
-def has_agreed(lldpad, pfc, shares, iscsi):
-    """lldpad holds these, and finds nothing wrong with them."""
-    shown = {feature: lldpad.operational(feature) for feature in ("pfc", "pg", "app:1")}
-    for feature in shown.values():
-        assert feature["Errors"][0] == "0x00" and feature["Oper Mode"] == feature["Syncd"] == ["true"], shown
-    assert shown["pfc"]["pfcup"] == [str(int(i in pfc)) for i in range(8)]
-    assert shown["pg"]["pgpct"] == [f"{share}%" for share in shares]
-    assert shown["app:1"]["appcfg"] == [f"{1 << iscsi:02x}"]
+def held_by(lldpad):
+    """What lldpad itself says that holds: (priorities with PFC, shares by group, group of each priority, priorities of
+    iSCSI bit by bit in hex). Where it finds something wrong, what it says of it."""
+    pfc, groups, iscsi = (lldpad.operational(feature) for feature in ("pfc", "pg", "app:1"))
+    for feature in (pfc, groups, iscsi):
+        if feature["Errors"][0] != "0x00" or feature["Oper Mode"] != ["true"] or feature["Syncd"] != ["true"]:
+            return feature
+    return ([i for i, is_on in enumerate(pfc["pfcup"]) if is_on == "1"], [int(share.rstrip("%")) for share in groups["pgpct"]],
+            "".join(groups["pgid"]), iscsi["appcfg"][0])
 
 
 def test_cee_we_follow(pair, debian13, wait_for):
     daemon, ours, lldpad, theirs = pair(debian13, **WILLING)
     lldpad.start_cee([4], SHARES, iscsi=4)
     shares = [SHARES.get(tc, 0) for tc in range(8)]
-    wait_for(lambda: cee_state(theirs)[0] == [4] == on(ours), LIMIT_S, "the same PFC in both drivers")
-    wait_for(lambda: "port 3260 = 4" in agreed(daemon, "apps")["entries"], LIMIT_S, "its application")
+    wait_for(lambda: told(theirs) == ([4], shares, STRICT_ONES) and on(ours) == [4], LIMIT_S, "the same PFC in both drivers")
+    wait_for(lambda: ours.dcb("ets", "show")["tc_bw"] == shares, what="the same shares")
+    wait_for(lambda: by_port(ours) == [[3260, 4]], LIMIT_S, "its application in our driver")
+    wait_for(lambda: held_by(lldpad) == ([4], shares, GROUPS, "10"), LIMIT_S, "lldpad to agree")
     now = dcbx(daemon, "left")
-    assert now["dialect"] == "cee" and pfc_of(now["operational"]) == [4]
-    assert now["operational"]["ets"]["share"] == shares == ours.dcb("ets", "show")["tc_bw"]
-    assert cee_state(theirs) == ([4], shares, [2, 4, 5, 6, 7])
+    assert now["dialect"] == "cee" and pfc_of(now["operational"]) == [4] and now["operational"]["ets"]["share"] == shares
     assert now["operational"]["apps"]["entries"] == ["udp 4791 = 3", "port 3260 = 4"]
-    wait_for(lambda: [3260, 4] in [row[:2] for row in ours.dcb("app", "show").get("port_prio", [])], what="our driver to have it")
-    has_agreed(lldpad, [4], shares, 4)
     assert alarms(daemon, "left") == set()
     # A change is a new number, and we acknowledge it.
-    before = now["cee"]["peer_sequence"]
     lldpad.set("pfc", "pfcup:00001100")
-    wait_for(lambda: cee_state(theirs)[0] == [4, 5] == on(ours), LIMIT_S, "what it has changed in both drivers")
-    assert (after := dcbx(daemon, "left")["cee"]["peer_sequence"]) > before
-    wait_for(lambda: f"AckNo: {after}" in lldpad.neighbour(), LIMIT_S, "our acknowledgement")
-    has_agreed(lldpad, [4, 5], shares, 4)
+    wait_for(lambda: told(theirs) == ([4, 5], shares, STRICT_ONES) and on(ours) == [4, 5], LIMIT_S, "what it has changed")
+    assert (number := dcbx(daemon, "left")["cee"]["peer_sequence"]) > now["cee"]["peer_sequence"]
+    wait_for(lambda: f"AckNo: {number}" in lldpad.neighbour(), LIMIT_S, "our acknowledgement")
+    wait_for(lambda: held_by(lldpad) == ([4, 5], shares, GROUPS, "10"), LIMIT_S, "lldpad to agree")
     assert alarms(daemon, "left") == set()
     # It wants to hear of each of its applications, else it reports an error.
     reload(daemon, applications=[a for a in APPLICATIONS if a != ISCSI], **WILLING)
     wait_for(lambda: alarms(daemon, "left") == {"neighbour in error"}, LIMIT_S, "its error")
     assert agreed(daemon, "apps")["entries"] == ["udp 4791 = 3"] and on(ours) == [4, 5]
     reload(daemon, **WILLING)
-    wait_for(lambda: "port 3260 = 4" in agreed(daemon, "apps")["entries"], LIMIT_S, "its application again")
-    assert alarms(daemon, "left") == set()
+    wait_for(lambda: alarms(daemon, "left") == set(), LIMIT_S, "the error to end")
+    wait_for(lambda: by_port(ours) == [[3260, 4]], LIMIT_S, "its application again")
 
 
 def test_cee_lldpad_follows(pair, debian13, wait_for):
     daemon, ours, lldpad, theirs = pair(debian13, version="cee")
     lldpad.start_cee([5], {0: 100}, iscsi=6, willing=True)
-    wait_for(lambda: cee_state(theirs) == ([3], OUR_SHARES, [2, 4, 5, 6, 7]), LIMIT_S, "our parameters in its driver")
+    wait_for(lambda: told(theirs) == ([3], OUR_SHARES, STRICT_ONES), LIMIT_S, "our parameters in its driver")
+    wait_for(lambda: held_by(lldpad) == ([3], OUR_SHARES, GROUPS, "04"), LIMIT_S, "lldpad to agree")
     wait_for(lambda: dcbx(daemon, "left")["cee"]["acknowledged"], LIMIT_S, "its acknowledgement")
     now = dcbx(daemon, "left")
     assert on(ours) == [3] == pfc_of(now["operational"]) and ours.dcb("ets", "show")["tc_bw"] == OUR_SHARES
     assert now["peer"]["pfc"]["willing"] and now["peer"]["ets"]["willing"] and now["peer"]["apps"]["willing"]
-    wait_for(lambda: lldpad.operational("app:1")["appcfg"] == ["04"], LIMIT_S, "our application")
-    has_agreed(lldpad, [3], OUR_SHARES, ISCSI["priority"])
     assert alarms(daemon, "left") == set()
-    before = now["cee"]["sequence"]
     reload(daemon, {**OURS, "4": {"schedule": "strict", **PFC["3"]}}, version="cee")
-    wait_for(lambda: cee_state(theirs)[0] == [3, 4] == on(ours), LIMIT_S, "what we have changed in both drivers")
+    wait_for(lambda: told(theirs) == ([3, 4], OUR_SHARES, STRICT_ONES) and on(ours) == [3, 4], LIMIT_S, "what we have changed")
+    wait_for(lambda: held_by(lldpad) == ([3, 4], OUR_SHARES, GROUPS, "04"), LIMIT_S, "lldpad to agree")
     wait_for(lambda: dcbx(daemon, "left")["cee"]["acknowledged"], LIMIT_S, "its acknowledgement")
-    assert dcbx(daemon, "left")["cee"]["sequence"] == before + 1
-    has_agreed(lldpad, [3, 4], OUR_SHARES, ISCSI["priority"])
+    assert dcbx(daemon, "left")["cee"]["sequence"] == now["cee"]["sequence"] + 1
 
 
 def test_cee_version_mismatch_comes_and_goes(pair, debian13, wait_for):
@@ -208,8 +210,7 @@ def test_cee_version_mismatch_comes_and_goes(pair, debian13, wait_for):
     reload(daemon, **WILLING)
     wait_for(lambda: on(ours) == [4] and alarms(daemon, "left") == set(), LIMIT_S, "both ends to speak CEE")
     lldpad.start_cee([4], SHARES, iscsi=4, version=ONLY_CEE_100)
-    wait_for(lambda: alarms(daemon, "left") == {"version mismatch"}, LIMIT_S, "the alarm of CEE 1.00")
-    assert on(ours) == [3]
+    wait_for(lambda: on(ours) == [3] and alarms(daemon, "left") == {"version mismatch"}, LIMIT_S, "the alarm of CEE 1.00")
     lldpad.start_cee([4], SHARES, iscsi=4)
     wait_for(lambda: on(ours) == [4] and alarms(daemon, "left") == set(), LIMIT_S, "CEE 1.01 again")
     log = daemon.log.read_text()
@@ -222,7 +223,7 @@ def test_version_mismatch_comes_and_goes(pair, wait_for):
 
     lldpad.start([4], SHARES)
     wait_for(lambda: pfc_of(dcbx(daemon, "left")["operational"]) == [4], LIMIT_S, "its PFC")
-    lldpad.freeze()
+    lldpad.deafen()
     reload(daemon, version="cee", **WILLING)
     assert alarms(daemon, "left") == {"version mismatch"}
     assert pfc_of(dcbx(daemon, "left")["operational"]) == [3]
