@@ -16,8 +16,8 @@
  * In debugfs, dcbsim/IF/:
  *   writes           sets since the start, whatever became of them
  *   lacks            what the driver drops of a set without a word, LACKS_* added up
- *   cee              what it has been told in CEE, in JSON: PFC by priority; priorities of each class and whether it
- *                    is strict, shares of groups, each for both directions (iproute2 shows nothing of CEE)
+ *   cee              what it has been told in CEE, in JSON: PFC by priority; for each direction, the
+ *                    priorities of classes, which are strict, and the shares of groups
  *   rx_prioN_pause, tx_prioN_pause    the counters that `ethtool -S` and the PFC attribute show
  */
 #include <linux/debugfs.h>
