@@ -34,7 +34,7 @@ static __always_inline int is_ours(const struct sk_buff *skb, const struct net_d
 {
 	if (remembered(skb)->qlen != ll_cookie || dev->nd_net.net->ns.inum != ll_netns)
 		return 0;
-	return ll_find_port((__u32)dev->ifindex) != 0;
+	return ll_find_index((__u32)dev->ifindex) != NULL;
 }
 
 /*

@@ -366,17 +366,25 @@ LL_MAP struct {
 	__type(value, struct ll_meta);
 } meta SEC(".maps");
 
-/* The row of a managed port, NULL for any other interface. */
-static __always_inline struct ll_port *ll_find_port(__u32 ifindex)
+/* Place of a managed port, NULL for any other interface. */
+static __always_inline struct ll_index *ll_find_index(__u32 ifindex)
 {
 	for (__u32 probe = 0; ifindex && probe < LL_INDEX_PROBES; probe++) {
 		__u32 place = LL_INDEX_PLACE(ifindex, probe);
 		struct ll_index *entry = bpf_map_lookup_elem(&port_index, &place);
 
 		if (entry && entry->ifindex == ifindex)
-			return bpf_map_lookup_elem(&ports, &entry->slot);
+			return entry;
 	}
 	return NULL;
+}
+
+/* The row of a managed port, NULL for any other interface. */
+static __always_inline struct ll_port *ll_find_port(__u32 ifindex)
+{
+	struct ll_index *entry = ll_find_index(ifindex);
+
+	return entry ? bpf_map_lookup_elem(&ports, &entry->slot) : NULL;
 }
 
 #endif

@@ -208,15 +208,12 @@ static __always_inline int ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
 {
 	__u32 ifindex = skb->ingress_ifindex;
 	__u32 bytes = skb->wire_len;
-	struct ll_port *ingress;
+	struct ll_index *ingress = ll_find_index(ifindex);
 	struct ll_mmu *m;
 	struct ll_pfc *p;
 	__u64 level;
 	__u32 row;
 
-	if (!ifindex)
-		return LL_TCX_NEXT;
-	ingress = ll_find_port(ifindex);
 	if (!ingress)
 		return LL_TCX_NEXT;
 	row = LL_ROW(ingress->slot, tc);
