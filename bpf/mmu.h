@@ -43,14 +43,15 @@ static __always_inline void ll_tell_level(__u8 kind, __u32 row, __u8 sent, __u64
 }
 
 /* Turns the clone into the frame that stops the peer. */
-static __always_inline int ll_make_xoff(struct __sk_buff *skb, struct ll_carrier *c)
+__noinline int ll_make_xoff(struct __sk_buff *skb)
 {
-	__u32 row = c->row;
+	struct ll_carrier *c = ll_armed_carrier();
+	__u32 row = c ? c->row : LL_ROWS;
 	struct ll_pfc *p = bpf_map_lookup_elem(&pfc, &row);
 	struct ll_mmu *m = bpf_map_lookup_elem(&mmu, &row);
 	__u8 frame[LL_PFC_FRAME_LEN];
 
-	if (!p || !m)
+	if (!c || !p || !m)
 		return LL_TCX_DROP;
 	if (skb->vlan_present && bpf_skb_vlan_pop(skb))
 		return LL_TCX_DROP;
@@ -102,10 +103,10 @@ static __always_inline void ll_raise(__u64 *peak, __u64 level)
 /* 1: the pool holds more than it has. */
 static __always_inline int ll_pool_add(__u32 id, __u64 bytes)
 {
-	struct ll_pool *pool = ll_pool_of(id);
+	struct ll_pool *pool = bytes ? ll_pool_of(id) : NULL;
 	__u64 used;
 
-	if (!pool || !bytes)
+	if (!pool)
 		return 0;
 	used = __sync_fetch_and_add(&pool->used, bytes) + bytes;
 	ll_raise(&pool->peak, used);
@@ -117,9 +118,9 @@ static __always_inline int ll_pool_add(__u32 id, __u64 bytes)
 
 static __always_inline void ll_pool_take(__u32 id, __u64 bytes)
 {
-	struct ll_pool *pool = ll_pool_of(id);
+	struct ll_pool *pool = bytes ? ll_pool_of(id) : NULL;
 
-	if (pool && bytes)
+	if (pool)
 		__sync_fetch_and_add(&pool->used, -bytes);
 }
 
