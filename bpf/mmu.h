@@ -204,6 +204,19 @@ static __always_inline void ll_enter_shared(struct ll_mmu *m, const struct ll_pf
 		__sync_fetch_and_add(&m->over_limit, 1);
 }
 
+/* A packet above xoff. Apart: most packets are not. */
+__noinline int ll_enter_above(struct __sk_buff *skb, __u32 ifindex, __u32 row, __u32 bytes)
+{
+	struct ll_mmu *m = bpf_map_lookup_elem(&mmu, &row);
+	struct ll_pfc *p = bpf_map_lookup_elem(&pfc, &row);
+
+	if (!m || !p)
+		return 0;
+	ll_enter_headroom(m, p, bytes);
+	ll_above_xoff(skb, m, p, ifindex, row);
+	return 0;
+}
+
 /* LL_TCX_DROP: there is no room for a packet of a lossy TC. */
 static __always_inline int ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
 {
@@ -224,8 +237,7 @@ static __always_inline int ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
 		return LL_TCX_NEXT;
 	level = LL_READ_ONCE(m->bytes) + LL_READ_ONCE(m->headroom) + bytes;
 	if (LL_UNLIKELY(p->on && (__s64)level > (__s64)ll_xoff_now(p))) {
-		ll_enter_headroom(m, p, bytes);
-		ll_above_xoff(skb, m, p, ifindex, row);
+		ll_enter_above(skb, ifindex, row, bytes);
 	} else if (LL_UNLIKELY(!p->lossless && !ll_has_room(m, p, bytes))) {
 		ll_refuse(m);
 		return LL_TCX_DROP;

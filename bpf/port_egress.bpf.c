@@ -31,7 +31,7 @@ static __always_inline __u32 egress_tc(struct __sk_buff *skb, const struct ll_po
 	if (LL_LIKELY(tc < LL_TCS))
 		return tc;
 	tc = ll_tc_of_index(skb->tc_index);
-	if (tc >= LL_TCS || !ll_find_port(skb->ingress_ifindex))
+	if (tc >= LL_TCS || !ll_find_index(skb->ingress_ifindex))
 		tc = ll_classify_packet(skb, egress, h).tc;
 	skb->priority = LL_PRIORITY(tc);
 	return tc;
