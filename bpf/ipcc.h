@@ -147,11 +147,11 @@ __noinline int ll_ipcc_join_deep(struct __sk_buff *skb, __u32 where, __u32 row, 
 	return 0;
 }
 
-/* A packet that joins a queue at this depth. One look at an array where the queue has no IPCC. */
+/* A packet that joins a queue at this depth; an empty one is none of IPCC's. */
 static __always_inline void ll_ipcc_join(struct __sk_buff *skb, const struct ll_headers *h, __u32 row,
 					 __u32 depth)
 {
-	struct ll_ipcc *c = bpf_map_lookup_elem(&ipcc, &row);
+	struct ll_ipcc *c = depth ? bpf_map_lookup_elem(&ipcc, &row) : NULL;
 
 	if (LL_UNLIKELY(c && c->on && depth > c->low) && h->ip)
 		ll_ipcc_join_deep(skb, LL_ROCE_WHERE(h), row, depth);

@@ -271,18 +271,17 @@ static __always_inline struct ll_watchdog *ll_discards(__u32 row, __u32 packets)
  * The egress view: depth that the packet makes, and whether it may. A lossy queue may be held to a share of
  * what is free of the shared pool; its own limit is the leaf's.
  */
-static __always_inline int ll_mmu_egress(__u32 row, __u64 depth)
+static __always_inline int ll_mmu_egress(__u32 row, const struct ll_wred *w, __u64 depth)
 {
 	struct ll_mmu *m = bpf_map_lookup_elem(&mmu, &row);
-	struct ll_pfc *p = bpf_map_lookup_elem(&pfc, &row);
 	struct ll_pool *shared;
 
-	if (!m || !p)
+	if (!m)
 		return LL_TCX_NEXT;
-	if (LL_UNLIKELY(p->egress_alpha)) {
+	if (LL_UNLIKELY(w->egress_alpha)) {
 		shared = ll_pool_of(LL_POOL_SHARED);
 		if (shared &&
-		    depth > ll_alpha_share(p->egress_alpha, shared->size, LL_READ_ONCE(shared->used))) {
+		    depth > ll_alpha_share(w->egress_alpha, shared->size, LL_READ_ONCE(shared->used))) {
 			ll_refuse(m);
 			return LL_TCX_DROP;
 		}

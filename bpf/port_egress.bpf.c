@@ -98,7 +98,7 @@ static __always_inline int mark(struct __sk_buff *skb, __u32 row, __u32 tc, cons
 			stats->no_depth += segments;
 		return LL_TCX_NEXT;
 	}
-	if (ll_mmu_egress(row, depth + skb->wire_len) == LL_TCX_DROP)
+	if (ll_mmu_egress(row, w, depth + skb->wire_len) == LL_TCX_DROP)
 		return LL_TCX_DROP;
 	ll_ipcc_join(skb, h, row, depth);
 	if (!(w->flags & LL_WRED_ON) || !selected(w, row, depth))
