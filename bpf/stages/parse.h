@@ -63,8 +63,8 @@ ll_inline void ll_parse_ip(const __u8 *ip, const __u8 *end, __u16 ethertype, str
 }
 
 /*
- * Most packets: IPv4 without options or IPv6, without a tag in the frame, and whole. Returns 0 for all others,
- * with *h as it was.
+ * Most packets: IPv4 without options or IPv6, without a tag in the frame, and whole. Returns 0 for all
+ * others, with *h as it was.
  */
 ll_inline int ll_parse_plain(const void *data, const void *data_end, struct ll_headers *h)
 {
