@@ -87,14 +87,16 @@ struct ll_port {
 #define LL_WRED_LOSSLESS 0x02u /* lossless TC: Not-ECT is never dropped by WRED */
 #define LL_WRED_EWMA 0x04u     /* decide on the average, not on the instantaneous depth */
 
-/* Map `wred`: marking thresholds of one (port, TC). User space writes, the egress program reads. */
+/* Map `wred`: what the egress program needs to know of one (port, TC): marking thresholds, and how deep the
+ * leaf may be. User space writes. */
 struct ll_wred {
-	__u32 kmin;      /* bytes; at or below: nothing */
-	__u32 kmax;      /* bytes; above: every packet */
-	__u32 pmax;      /* probability at kmax, 2^32-1 = 1.0 */
-	__u8 flags;      /* LL_WRED_* */
-	__u8 ewma_shift; /* weight 2^-n, 1 .. 15 */
-	__u16 reserved;
+	__u32 kmin;        /* bytes; at or below: nothing */
+	__u32 kmax;        /* bytes; above: every packet */
+	__u32 pmax;        /* probability at kmax, 2^32-1 = 1.0 */
+	__u8 flags;        /* LL_WRED_* */
+	__u8 ewma_shift;   /* weight 2^-n, 1 .. 15 */
+	__u8 egress_alpha; /* limits the depth of a lossy leaf; 0: only its own limit does */
+	__u8 reserved;
 	__u32 idle_ns; /* time of one full-size packet at port rate; ages the average while idle; 0 = no
 			  ageing */
 };
@@ -194,19 +196,18 @@ struct ll_pool {
  * while it is off there. User space writes.
  */
 struct ll_pfc {
-	__u64 xoff;        /* bytes of the ingress view: above, the peer is stopped; with alpha 0 */
-	__u64 xon_offset;  /* at this much below xoff it may go on */
-	__u64 headroom;    /* more than this should never arrive above xoff */
-	__u64 guaranteed;  /* of the ingress view, beside the shared pool */
-	__u64 refresh_ns;  /* a packet above xoff repeats the frame when the last one is this old */
-	__u64 quantum_ps;  /* what one quantum of pause lasts at the port's rate, picoseconds */
-	__u16 quanta;      /* pause time in the frames */
-	__u8 on;           /* 1: in force, both ways */
-	__u8 lossless;     /* 1: never dropped for want of room in a pool */
-	__u8 alpha;        /* 0: xoff is static */
-	__u8 egress_alpha; /* limits the depth of a lossy leaf; 0: only its own limit does */
-	__u8 mac[6];       /* of the port: source of its frames */
-	__u8 reserved[4];
+	__u64 xoff;       /* bytes of the ingress view: above, the peer is stopped; with alpha 0 */
+	__u64 xon_offset; /* at this much below xoff it may go on */
+	__u64 headroom;   /* more than this should never arrive above xoff */
+	__u64 guaranteed; /* of the ingress view, beside the shared pool */
+	__u64 refresh_ns; /* a packet above xoff repeats the frame when the last one is this old */
+	__u64 quantum_ps; /* what one quantum of pause lasts at the port's rate, picoseconds */
+	__u16 quanta;     /* pause time in the frames */
+	__u8 on;          /* 1: in force, both ways */
+	__u8 lossless;    /* 1: never dropped for want of room in a pool */
+	__u8 alpha;       /* 0: xoff is static */
+	__u8 mac[6];      /* of the port: source of its frames */
+	__u8 reserved[5];
 };
 
 /*

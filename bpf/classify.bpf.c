@@ -18,6 +18,15 @@
 #include "xdp.h"
 #include "stages/classify.h"
 
+/* A MAC control frame. */
+__noinline int ll_take_control(struct __sk_buff *skb, __u32 slot)
+{
+	if (skb->data_end - skb->data < LL_PFC_FRAME_LEN && skb->len >= LL_PFC_FRAME_LEN)
+		bpf_skb_pull_data(skb, LL_PFC_FRAME_LEN);
+	ll_take_pause((void *)(long)skb->data, (void *)(long)skb->data_end, slot);
+	return 0;
+}
+
 static __always_inline void remark(struct __sk_buff *skb, const struct ll_port *port,
 				   const struct ll_headers *h, struct ll_port_stats *stats)
 {
@@ -46,12 +55,9 @@ int ll_classify_ingress(struct __sk_buff *skb)
 	if (!port)
 		return LL_TCX_NEXT;
 	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_MAC_CONTROL))) {
-		if (skb->data_end - skb->data < LL_PFC_FRAME_LEN && skb->len >= LL_PFC_FRAME_LEN)
-			bpf_skb_pull_data(skb, LL_PFC_FRAME_LEN);
-		ll_take_pause((void *)(long)skb->data, (void *)(long)skb->data_end, port->slot);
+		ll_take_control(skb, port->slot);
 		return LL_TCX_DROP;
 	}
-	counted = ll_xdp_counted(skb);
 	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_LLDP)))
 		ll_keep_lldp(skb);
 	ll_parse_skb(skb, &h);
@@ -60,7 +66,8 @@ int ll_classify_ingress(struct __sk_buff *skb)
 	where = LL_ROCE_WHERE(&h);
 	kind = LL_ROCE_OTHER;
 	follows = ll_roce_on();
-	if (h.ip && ((follows && counted) || port->host))
+	counted = follows ? ll_xdp_counted(skb) : -1;
+	if (h.ip && ((follows && counted) || port->host) && !ll_roce_is_other(skb, &h))
 		kind = (__u32)ll_roce_look(skb, where, &roce);
 	if (LL_UNLIKELY(port->host) && h.ip && ll_host_ingress(skb, where, kind, &roce, port))
 		return LL_TCX_DROP;

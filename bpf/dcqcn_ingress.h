@@ -104,9 +104,7 @@ __noinline int ll_host_take_cnp(struct __sk_buff *skb, __u32 slot, __u32 flags, 
 	if (version == 4 ? bpf_skb_load_bytes(skb, where & 0x1f, cnp.ip, LL_CNP4_LEN)
 			 : bpf_skb_load_bytes(skb, where & 0x1f, cnp.ip, LL_CNP6_LEN))
 		return 0;
-	if (!ll_host_is_whole(&cnp, version))
-		return ll_host_bad(slot, LL_ROCE_ICRC);
-	return ll_host_cnp(&cnp, slot, flags, version);
+	return ll_host_end_cnp(&cnp, slot, flags, version);
 }
 
 /*
@@ -115,20 +113,14 @@ __noinline int ll_host_take_cnp(struct __sk_buff *skb, __u32 slot, __u32 flags, 
  */
 __noinline int ll_host_hides(struct __sk_buff *skb, __u32 slot, __u32 l3_off, __u32 version)
 {
-	const struct ll_headers h = {.l3_off = (__u16)l3_off, .ip = (__u8)version};
 	__u32 need = l3_off + LL_ZONE_PARSE_MAX;
-	struct ll_flow flow = {};
 	__u8 next;
 
 	if (bpf_skb_load_bytes(skb, l3_off + 6, &next, sizeof next) || !ll_host_may_hide(version, next))
 		return 0;
 	if (skb->data_end - skb->data < need)
 		bpf_skb_pull_data(skb, skb->len < need ? skb->len : need);
-	ll_zone_parse((void *)(long)skb->data, (void *)(long)skb->data_end, &h, &flow);
-	if (!flow.storage || flow.protocol != LL_PROTO_UDP)
-		return 0;
-	ll_host_bad(slot, LL_ROCE_KINDS);
-	return 1;
+	return ll_host_uncovers((void *)(long)skb->data, (void *)(long)skb->data_end, slot, l3_off, version);
 }
 
 /* tcx ingress of a host's port, of a packet that ll_roce_look() found to be of this kind: 1, it ends here. */

@@ -82,7 +82,19 @@ __weak int ll_host_is_whole(const struct ll_cnp_bytes *cnp, __u32 version)
 	return ll_icrc_small6(cnp->ip, 16) == ll_icrc_get(cnp->ip + LL_CNP6_LEN - LL_ICRC_LEN);
 }
 
-/* A whole CNP, which ends here whatever it says. `flags`: LL_HOST_* */
+/* Counts what is dropped, by enum ll_roce_kind; LL_ROCE_KINDS: RoCEv2 behind other headers. */
+__weak int ll_host_bad(__u32 slot, __u32 kind)
+{
+	struct ll_host_stats *stats = bpf_map_lookup_elem(&host_stats, &slot);
+
+	if (stats && kind < LL_ROCE_KINDS)
+		stats->bad[kind]++;
+	else if (stats)
+		stats->headers++;
+	return 0;
+}
+
+/* A whole CNP, of a port with these LL_HOST_*. */
 __weak int ll_host_cnp(const struct ll_cnp_bytes *cnp, __u32 slot, __u32 flags, __u32 version)
 {
 	struct ll_host_stats *stats = bpf_map_lookup_elem(&host_stats, &slot);
@@ -97,16 +109,15 @@ __weak int ll_host_cnp(const struct ll_cnp_bytes *cnp, __u32 slot, __u32 flags, 
 	return 0;
 }
 
-/* Counts what is dropped, by enum ll_roce_kind; LL_ROCE_KINDS: RoCEv2 behind other headers. */
-__weak int ll_host_bad(__u32 slot, __u32 kind)
+/* A CNP, which ends here whatever it says. Both that it calls need much of the stack, so neither is
+ * in the other. */
+__weak int ll_host_end_cnp(const struct ll_cnp_bytes *cnp, __u32 slot, __u32 flags, __u32 version)
 {
-	struct ll_host_stats *stats = bpf_map_lookup_elem(&host_stats, &slot);
-
-	if (stats && kind < LL_ROCE_KINDS)
-		stats->bad[kind]++;
-	else if (stats)
-		stats->headers++;
-	return 0;
+	if (!cnp)
+		return 0;
+	if (!ll_host_is_whole(cnp, version))
+		return ll_host_bad(slot, LL_ROCE_ICRC);
+	return ll_host_cnp(cnp, slot, flags, version);
 }
 
 /* Whether what follows the IP header may have RoCEv2 behind it: `next` is the octet at 6 of an IPv6 header.
@@ -114,6 +125,20 @@ __weak int ll_host_bad(__u32 slot, __u32 kind)
 static __always_inline int ll_host_may_hide(__u32 version, __u8 next)
 {
 	return version == 4 || ll_is_extension(next) || next == LL_PROTO_FRAGMENT;
+}
+
+/* Looks behind the IP header for RoCEv2 and counts it: 1, it is there. [data, end) is what may be read. */
+static __always_inline int ll_host_uncovers(const void *data, const void *end, __u32 slot, __u32 l3_off,
+					    __u32 version)
+{
+	const struct ll_headers h = {.l3_off = (__u16)l3_off, .ip = (__u8)version};
+	struct ll_flow flow = {};
+
+	ll_zone_parse(data, end, &h, &flow);
+	if (!flow.storage || flow.protocol != LL_PROTO_UDP)
+		return 0;
+	ll_host_bad(slot, LL_ROCE_KINDS);
+	return 1;
 }
 
 #endif

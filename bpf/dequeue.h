@@ -34,7 +34,7 @@ static __always_inline int is_ours(const struct sk_buff *skb, const struct net_d
 {
 	if (remembered(skb)->qlen != ll_cookie || dev->nd_net.net->ns.inum != ll_netns)
 		return 0;
-	return ll_find_port((__u32)dev->ifindex) != 0;
+	return ll_find_index((__u32)dev->ifindex) != NULL;
 }
 
 /*
@@ -55,7 +55,7 @@ static __always_inline __u64 take_up_to(__u64 *counter, __u64 bytes, __u64 *leve
 }
 
 /* What came in above xoff is given back first, then what is shared, then what is guaranteed. */
-static __always_inline __u64 give_back(struct ll_mmu *m, const struct ll_pfc *p, __u64 bytes)
+static __always_inline void give_back(struct ll_mmu *m, const struct ll_pfc *p, __u64 bytes)
 {
 	__s64 headroom = (__s64)LL_READ_ONCE(m->headroom);
 	__u64 took, before, shared;
@@ -71,7 +71,6 @@ static __always_inline __u64 give_back(struct ll_mmu *m, const struct ll_pfc *p,
 		ll_pool_take(LL_POOL_SHARED, shared);
 		ll_pool_take(LL_POOL_GUARANTEED, took - shared);
 	}
-	return LL_READ_ONCE(m->bytes) + LL_READ_ONCE(m->headroom);
 }
 
 /* Takes a packet out of the ingress view, and lets the peer go on once the level is low enough. */
@@ -81,15 +80,18 @@ static __always_inline void leave(const struct sk_buff *skb)
 	__u64 bytes = remembered(skb)->drops;
 	struct ll_mmu *m = bpf_map_lookup_elem(&mmu, &row);
 	struct ll_pfc *p = bpf_map_lookup_elem(&pfc, &row);
-	__s64 left;
+	__u64 left;
 
 	if (!m || !p)
 		return;
 	/* One segment of a packet that was cut up on its way out. */
 	if (skb->len < bytes)
 		bytes = skb->len;
-	left = (__s64)give_back(m, p, bytes);
-	if (LL_LIKELY(!LL_READ_ONCE(m->xoff)) || left > (__s64)ll_xon_now(p))
+	give_back(m, p, bytes);
+	if (LL_LIKELY(!LL_READ_ONCE(m->xoff)))
+		return;
+	left = LL_READ_ONCE(m->bytes) + LL_READ_ONCE(m->headroom);
+	if ((__s64)left > (__s64)ll_xon_now(p))
 		return;
 	if (__sync_val_compare_and_swap(&m->xoff, 1, 0) == 1)
 		ll_tell_level(LL_EVENT_XON, row, 0, bpf_ktime_get_ns());

@@ -129,26 +129,32 @@ __noinline int ll_ipcc_tell(struct __sk_buff *skb, __u32 where, __u32 row, __u32
 	return 0;
 }
 
-/* A packet that joins a queue at this depth. One look at an array where the queue has no IPCC. */
-static __always_inline void ll_ipcc_join(struct __sk_buff *skb, const struct ll_headers *h, __u32 row,
-					 __u32 depth)
+/* An IP packet that joins a queue which is deep enough for IPCC. */
+__noinline int ll_ipcc_join_deep(struct __sk_buff *skb, __u32 where, __u32 row, __u32 depth)
 {
 	struct ll_ipcc *c = bpf_map_lookup_elem(&ipcc, &row);
-	struct ll_ipcc_state *state;
-	struct ll_ipcc_stats *stats;
+	struct ll_ipcc_state *state = bpf_map_lookup_elem(&ipcc_state, &row);
+	struct ll_ipcc_stats *stats = bpf_map_lookup_elem(&ipcc_stats, &row);
 	enum ll_ipcc_case found;
 
-	if (LL_LIKELY(!c || !c->on || depth <= c->low))
-		return;
-	state = bpf_map_lookup_elem(&ipcc_state, &row);
-	stats = bpf_map_lookup_elem(&ipcc_stats, &row);
-	if (!state || !stats || !h->ip)
-		return;
+	if (!c || !state || !stats)
+		return 0;
 	found = ll_ipcc_case_of(c, state, depth, bpf_ktime_get_ns());
 	if (found < LL_IPCC_CASES)
 		stats->packets[found] += ll_segments(skb);
 	if (ll_ipcc_chooses(c, state, found, skb->wire_len))
-		ll_ipcc_tell(skb, LL_ROCE_WHERE(h), row, found);
+		ll_ipcc_tell(skb, where, row, found);
+	return 0;
+}
+
+/* A packet that joins a queue at this depth; an empty one is none of IPCC's. */
+static __always_inline void ll_ipcc_join(struct __sk_buff *skb, const struct ll_headers *h, __u32 row,
+					 __u32 depth)
+{
+	struct ll_ipcc *c = depth ? bpf_map_lookup_elem(&ipcc, &row) : NULL;
+
+	if (LL_UNLIKELY(c && c->on && depth > c->low) && h->ip)
+		ll_ipcc_join_deep(skb, LL_ROCE_WHERE(h), row, depth);
 }
 
 #endif

@@ -11,15 +11,16 @@
 #define LL_ETH_LLDP 0x88cc
 #define LL_NEAREST_BRIDGE_LAST 0x0e
 
-static __always_inline void ll_keep_lldp(struct __sk_buff *skb)
+__noinline int ll_keep_lldp(struct __sk_buff *skb)
 {
 	const __u8 last = LL_NEAREST_BRIDGE_LAST;
 	__u8 dst[6];
 
 	if (bpf_skb_load_bytes(skb, 0, dst, sizeof dst))
-		return;
+		return 0;
 	if (dst[0] == 0x01 && dst[1] == 0x80 && dst[2] == 0xc2 && !(dst[3] | dst[4] | dst[5]))
 		bpf_skb_store_bytes(skb, sizeof dst - 1, &last, sizeof last, 0);
+	return 0;
 }
 
 #endif

@@ -378,17 +378,41 @@ LL_MAP struct {
 	__type(value, struct ll_meta);
 } meta SEC(".maps");
 
-/* The row of a managed port, NULL for any other interface. */
-static __always_inline struct ll_port *ll_find_port(__u32 ifindex)
+/* The rest of a search in `port_index`, which the first place did not end; LL_INDEX_SIZE: it is not there.
+ * Weak: several objects have it, and one copy is linked. */
+__weak int ll_search_index(__u32 ifindex)
 {
-	for (__u32 probe = 0; ifindex && probe < LL_INDEX_PROBES; probe++) {
+	for (__u32 probe = 1; probe < LL_INDEX_PROBES; probe++) {
 		__u32 place = LL_INDEX_PLACE(ifindex, probe);
 		struct ll_index *entry = bpf_map_lookup_elem(&port_index, &place);
 
 		if (entry && entry->ifindex == ifindex)
-			return bpf_map_lookup_elem(&ports, &entry->slot);
+			return (int)place;
 	}
-	return NULL;
+	return LL_INDEX_SIZE;
+}
+
+/* Place of a managed port, NULL for any other interface. */
+static __always_inline struct ll_index *ll_find_index(__u32 ifindex)
+{
+	__u32 place = LL_INDEX_PLACE(ifindex, 0);
+	struct ll_index *entry;
+
+	if (!ifindex)
+		return NULL;
+	entry = bpf_map_lookup_elem(&port_index, &place);
+	if (LL_LIKELY(entry && entry->ifindex == ifindex))
+		return entry;
+	place = (__u32)ll_search_index(ifindex);
+	return bpf_map_lookup_elem(&port_index, &place);
+}
+
+/* The row of a managed port, NULL for any other interface. */
+static __always_inline struct ll_port *ll_find_port(__u32 ifindex)
+{
+	struct ll_index *entry = ll_find_index(ifindex);
+
+	return entry ? bpf_map_lookup_elem(&ports, &entry->slot) : NULL;
 }
 
 #endif

@@ -43,14 +43,15 @@ static __always_inline void ll_tell_level(__u8 kind, __u32 row, __u8 sent, __u64
 }
 
 /* Turns the clone into the frame that stops the peer. */
-static __always_inline int ll_make_xoff(struct __sk_buff *skb, struct ll_carrier *c)
+__noinline int ll_make_xoff(struct __sk_buff *skb)
 {
-	__u32 row = c->row;
+	struct ll_carrier *c = ll_armed_carrier();
+	__u32 row = c ? c->row : LL_ROWS;
 	struct ll_pfc *p = bpf_map_lookup_elem(&pfc, &row);
 	struct ll_mmu *m = bpf_map_lookup_elem(&mmu, &row);
 	__u8 frame[LL_PFC_FRAME_LEN];
 
-	if (!p || !m)
+	if (!c || !p || !m)
 		return LL_TCX_DROP;
 	if (skb->vlan_present && bpf_skb_vlan_pop(skb))
 		return LL_TCX_DROP;
@@ -102,10 +103,10 @@ static __always_inline void ll_raise(__u64 *peak, __u64 level)
 /* 1: the pool holds more than it has. */
 static __always_inline int ll_pool_add(__u32 id, __u64 bytes)
 {
-	struct ll_pool *pool = ll_pool_of(id);
+	struct ll_pool *pool = bytes ? ll_pool_of(id) : NULL;
 	__u64 used;
 
-	if (!pool || !bytes)
+	if (!pool)
 		return 0;
 	used = __sync_fetch_and_add(&pool->used, bytes) + bytes;
 	ll_raise(&pool->peak, used);
@@ -117,9 +118,9 @@ static __always_inline int ll_pool_add(__u32 id, __u64 bytes)
 
 static __always_inline void ll_pool_take(__u32 id, __u64 bytes)
 {
-	struct ll_pool *pool = ll_pool_of(id);
+	struct ll_pool *pool = bytes ? ll_pool_of(id) : NULL;
 
-	if (pool && bytes)
+	if (pool)
 		__sync_fetch_and_add(&pool->used, -bytes);
 }
 
@@ -203,20 +204,30 @@ static __always_inline void ll_enter_shared(struct ll_mmu *m, const struct ll_pf
 		__sync_fetch_and_add(&m->over_limit, 1);
 }
 
+/* A packet above xoff. Apart: most packets are not. */
+__noinline int ll_enter_above(struct __sk_buff *skb, __u32 ifindex, __u32 row, __u32 bytes)
+{
+	struct ll_mmu *m = bpf_map_lookup_elem(&mmu, &row);
+	struct ll_pfc *p = bpf_map_lookup_elem(&pfc, &row);
+
+	if (!m || !p)
+		return 0;
+	ll_enter_headroom(m, p, bytes);
+	ll_above_xoff(skb, m, p, ifindex, row);
+	return 0;
+}
+
 /* LL_TCX_DROP: there is no room for a packet of a lossy TC. */
 static __always_inline int ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
 {
 	__u32 ifindex = skb->ingress_ifindex;
 	__u32 bytes = skb->wire_len;
-	struct ll_port *ingress;
+	struct ll_index *ingress = ll_find_index(ifindex);
 	struct ll_mmu *m;
 	struct ll_pfc *p;
 	__u64 level;
 	__u32 row;
 
-	if (!ifindex)
-		return LL_TCX_NEXT;
-	ingress = ll_find_port(ifindex);
 	if (!ingress)
 		return LL_TCX_NEXT;
 	row = LL_ROW(ingress->slot, tc);
@@ -226,8 +237,7 @@ static __always_inline int ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
 		return LL_TCX_NEXT;
 	level = LL_READ_ONCE(m->bytes) + LL_READ_ONCE(m->headroom) + bytes;
 	if (LL_UNLIKELY(p->on && (__s64)level > (__s64)ll_xoff_now(p))) {
-		ll_enter_headroom(m, p, bytes);
-		ll_above_xoff(skb, m, p, ifindex, row);
+		ll_enter_above(skb, ifindex, row, bytes);
 	} else if (LL_UNLIKELY(!p->lossless && !ll_has_room(m, p, bytes))) {
 		ll_refuse(m);
 		return LL_TCX_DROP;
@@ -261,18 +271,17 @@ static __always_inline struct ll_watchdog *ll_discards(__u32 row, __u32 packets)
  * The egress view: depth that the packet makes, and whether it may. A lossy queue may be held to a share of
  * what is free of the shared pool; its own limit is the leaf's.
  */
-static __always_inline int ll_mmu_egress(__u32 row, __u64 depth)
+static __always_inline int ll_mmu_egress(__u32 row, const struct ll_wred *w, __u64 depth)
 {
 	struct ll_mmu *m = bpf_map_lookup_elem(&mmu, &row);
-	struct ll_pfc *p = bpf_map_lookup_elem(&pfc, &row);
 	struct ll_pool *shared;
 
-	if (!m || !p)
+	if (!m)
 		return LL_TCX_NEXT;
-	if (LL_UNLIKELY(p->egress_alpha)) {
+	if (LL_UNLIKELY(w->egress_alpha)) {
 		shared = ll_pool_of(LL_POOL_SHARED);
 		if (shared &&
-		    depth > ll_alpha_share(p->egress_alpha, shared->size, LL_READ_ONCE(shared->used))) {
+		    depth > ll_alpha_share(w->egress_alpha, shared->size, LL_READ_ONCE(shared->used))) {
 			ll_refuse(m);
 			return LL_TCX_DROP;
 		}

@@ -31,7 +31,7 @@ static __always_inline __u32 egress_tc(struct __sk_buff *skb, const struct ll_po
 	if (LL_LIKELY(tc < LL_TCS))
 		return tc;
 	tc = ll_tc_of_index(skb->tc_index);
-	if (tc >= LL_TCS || !ll_find_port(skb->ingress_ifindex))
+	if (tc >= LL_TCS || !ll_find_index(skb->ingress_ifindex))
 		tc = ll_classify_packet(skb, egress, h).tc;
 	skb->priority = LL_PRIORITY(tc);
 	return tc;
@@ -81,11 +81,11 @@ static __always_inline int apply(struct __sk_buff *skb, const struct ll_wred *w,
 }
 
 /* WRED/ECN by the depth the packet finds. */
-static __always_inline int mark(struct __sk_buff *skb, __u32 row, __u32 tc, const struct ll_headers *h)
+static __always_inline int mark(struct __sk_buff *skb, __u32 row, __u32 tc, const struct ll_headers *h,
+				__u32 segments)
 {
 	struct ll_ecn_stats *stats = bpf_map_lookup_elem(&ecn_stats, &row);
 	struct ll_wred *w = bpf_map_lookup_elem(&wred, &row);
-	__u32 segments = ll_segments(skb);
 	__u32 depth;
 
 	if (!stats || !w)
@@ -98,7 +98,7 @@ static __always_inline int mark(struct __sk_buff *skb, __u32 row, __u32 tc, cons
 			stats->no_depth += segments;
 		return LL_TCX_NEXT;
 	}
-	if (ll_mmu_egress(row, depth + skb->wire_len) == LL_TCX_DROP)
+	if (ll_mmu_egress(row, w, depth + skb->wire_len) == LL_TCX_DROP)
 		return LL_TCX_DROP;
 	ll_ipcc_join(skb, h, row, depth);
 	if (!(w->flags & LL_WRED_ON) || !selected(w, row, depth))
@@ -111,7 +111,7 @@ int ll_port_egress(struct __sk_buff *skb)
 {
 	struct ll_port *port = ll_find_port(skb->ifindex);
 	struct ll_headers h;
-	__u32 tc, queue_tc;
+	__u32 tc, queue_tc, row, segments;
 
 	if (!port)
 		return LL_TCX_NEXT;
@@ -120,7 +120,7 @@ int ll_port_egress(struct __sk_buff *skb)
 		struct ll_carrier *c = ll_armed_carrier();
 
 		if (c)
-			return c->armed == LL_CARRIES_CNP ? ll_make_cnp(skb) : ll_make_xoff(skb, c);
+			return c->armed == LL_CARRIES_CNP ? ll_make_cnp(skb) : ll_make_xoff(skb);
 	}
 	if (LL_UNLIKELY(skb->protocol == bpf_htons(LL_ETH_MAC_CONTROL))) {
 		skb->priority = LL_PRIORITY_FIRST;
@@ -132,9 +132,11 @@ int ll_port_egress(struct __sk_buff *skb)
 	tc = egress_tc(skb, port, &h);
 	queue_tc = ll_hook_tc(skb, port, &h, tc);
 	ll_roce_leave(skb, &h, queue_tc);
-	if (LL_UNLIKELY(ll_discards(LL_ROW(port->slot, queue_tc), ll_segments(skb))))
+	row = LL_ROW(port->slot, queue_tc);
+	segments = ll_segments(skb);
+	if (LL_UNLIKELY(ll_discards(row, segments)))
 		return LL_TCX_DROP;
-	if (mark(skb, LL_ROW(port->slot, queue_tc), queue_tc, &h) == LL_TCX_DROP)
+	if (mark(skb, row, queue_tc, &h, segments) == LL_TCX_DROP)
 		return LL_TCX_DROP;
 	if (LL_UNLIKELY(port->host & LL_HOST_RP) && h.ip)
 		ll_host_pace(skb, port->slot, LL_ROCE_WHERE(&h));

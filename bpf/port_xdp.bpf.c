@@ -48,25 +48,17 @@ __noinline int ll_xdp_take_cnp(struct xdp_md *xdp, __u32 slot, __u32 flags, __u3
 	if (version == 4 ? bpf_xdp_load_bytes(xdp, where & 0x1f, cnp.ip, LL_CNP4_LEN)
 			 : bpf_xdp_load_bytes(xdp, where & 0x1f, cnp.ip, LL_CNP6_LEN))
 		return 0;
-	if (!ll_host_is_whole(&cnp, version))
-		return ll_host_bad(slot, LL_ROCE_ICRC);
-	return ll_host_cnp(&cnp, slot, flags, version);
+	return ll_host_end_cnp(&cnp, slot, flags, version);
 }
 
 /* As ll_host_hides(); what is behind the first part of a long frame is left to that. */
 __noinline int ll_xdp_hides(struct xdp_md *xdp, __u32 slot, __u32 l3_off, __u32 version)
 {
-	const struct ll_headers h = {.l3_off = (__u16)l3_off, .ip = (__u8)version};
-	struct ll_flow flow = {};
 	__u8 next;
 
 	if (bpf_xdp_load_bytes(xdp, l3_off + 6, &next, sizeof next) || !ll_host_may_hide(version, next))
 		return 0;
-	ll_zone_parse((void *)(long)xdp->data, (void *)(long)xdp->data_end, &h, &flow);
-	if (!flow.storage || flow.protocol != LL_PROTO_UDP)
-		return 0;
-	ll_host_bad(slot, LL_ROCE_KINDS);
-	return 1;
+	return ll_host_uncovers((void *)(long)xdp->data, (void *)(long)xdp->data_end, slot, l3_off, version);
 }
 
 /* As ll_host_ingress(), but for the notification point, which needs an sk_buff to make a CNP of: 1, it ends

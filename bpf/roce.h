@@ -31,6 +31,24 @@ __noinline int ll_roce_look(struct __sk_buff *skb, __u32 where, struct ll_roce_p
 	return kind;
 }
 
+/*
+ * 1: nothing that ll_roce_look() could find is in this packet. It spares most others the call. For plain
+ * packets; what is not UDP, or goes to another port in one piece.
+ */
+static __always_inline int ll_roce_is_other(struct __sk_buff *skb, const struct ll_headers *h)
+{
+	const __u8 *ip = (const __u8 *)(long)skb->data + LL_ETH_HLEN;
+	const __u8 *udp = ip + (h->ip == 4 ? LL_IPV4_HLEN : LL_IPV6_HLEN);
+
+	if (h->l3_off != LL_ETH_HLEN || ip + LL_IPV6_HLEN + 4 > (const __u8 *)(long)skb->data_end)
+		return 0;
+	if (ip[h->ip == 4 ? 9 : 6] != LL_PROTO_UDP)
+		return 1;
+	if (h->ip == 4 && (ip[0] != 0x45 || ll_get16(ip + 6) & 0x3fff))
+		return 0;
+	return ll_get16(udp + 2) != LL_ROCE_PORT;
+}
+
 /* What a CNP on our way back to the sender needs; `tc` until egress says better. */
 __noinline int ll_roce_note_link(struct __sk_buff *skb, const struct ll_roce_key *key, __u32 slot, __u32 tc)
 {
@@ -162,6 +180,14 @@ static __always_inline void ll_roce_finish(struct __sk_buff *skb, const struct l
 		ll_roce_cm(skb, p, slot);
 }
 
+/* A packet that could not be parsed. */
+__noinline int ll_roce_enter_bad(struct __sk_buff *skb, __u32 where, __u32 slot, __u32 kind)
+{
+	if (ll_roce_meant((void *)(long)skb->data, (void *)(long)skb->data_end, where))
+		ll_roce_bad(slot, kind);
+	return 0;
+}
+
 /* Everything that ingress does with a packet that ll_roce_look() found to be of this kind. */
 static __always_inline void ll_roce_enter(struct __sk_buff *skb, __u32 where, const struct ll_roce_packet *p,
 					  __u32 kind, __u32 slot, __u32 tc)
@@ -170,8 +196,8 @@ static __always_inline void ll_roce_enter(struct __sk_buff *skb, __u32 where, co
 		return;
 	if (LL_LIKELY(kind == LL_ROCE_OK))
 		ll_roce_finish(skb, p, slot, tc, ll_roce_count(p, slot));
-	else if (ll_roce_meant((void *)(long)skb->data, (void *)(long)skb->data_end, where))
-		ll_roce_bad(slot, kind);
+	else
+		ll_roce_enter_bad(skb, where, slot, kind);
 }
 
 #endif

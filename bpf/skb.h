@@ -12,25 +12,32 @@
 #define LL_TCX_DROP 2
 
 /*
- * ll_parse(). Headers may sit in page fragments; they are pulled into the linear part only when they do. A
- * function of its own, which the verifier goes through once: inlined, it would follow each outcome of the
- * parser through all of the program. Weak: both hooks have it, and one copy is linked.
+ * What is not plain. Headers may sit in page fragments; they are pulled into the linear part only when they
+ * do. A function of its own, which the verifier goes through once: inlined, it would follow each outcome of
+ * the parser through all of the program. Weak: both hooks have it, and one copy is linked.
  */
-__weak int ll_parse_skb(struct __sk_buff *skb, struct ll_headers *h)
+__weak int ll_parse_any(struct __sk_buff *skb, struct ll_headers *h)
 {
 	if (!h)
 		return 0;
 	ll_parse((void *)(long)skb->data, (void *)(long)skb->data_end, h);
-	if (LL_UNLIKELY(h->bad <= LL_BAD_IP_SHORT) && skb->len > skb->data_end - skb->data) {
+	if (h->bad <= LL_BAD_IP_SHORT && skb->len > skb->data_end - skb->data) {
 		__u32 need = skb->len < LL_PARSE_MAX ? skb->len : LL_PARSE_MAX;
 
 		if (bpf_skb_pull_data(skb, need) == 0)
 			ll_parse((void *)(long)skb->data, (void *)(long)skb->data_end, h);
 	}
+	return 0;
+}
+
+/* ll_parse(). The return from a function costs more than all of this does for a plain packet. */
+ll_inline void ll_parse_skb(struct __sk_buff *skb, struct ll_headers *h)
+{
+	if (LL_UNLIKELY(!ll_parse_plain((void *)(long)skb->data, (void *)(long)skb->data_end, h)))
+		ll_parse_any(skb, h);
 	/* The kernel takes the outermost tag out of the frame. */
 	if (skb->vlan_present)
 		h->pcp = (skb->vlan_tci >> 13) & 7;
-	return 0;
 }
 
 /* Segments that will be on the wire. */

@@ -17,9 +17,8 @@ struct ll_xdp_mark {
 	__u32 reserved;
 };
 
-/* What XDP left to do for this packet; -1: it has not counted it. Weak, since XDP's object has no use for it.
- */
-__weak int ll_xdp_counted(struct __sk_buff *skb)
+/* What XDP left to do for this packet; -1: it has not counted it. */
+static __always_inline int ll_xdp_counted(struct __sk_buff *skb)
 {
 	const struct ll_xdp_mark *mark = (void *)(long)skb->data_meta;
 

@@ -62,6 +62,35 @@ ll_inline void ll_parse_ip(const __u8 *ip, const __u8 *end, __u16 ethertype, str
 	h->tos = version == 4 ? ip[1] : (__u8)((ip[0] << 4) | (ip[1] >> 4));
 }
 
+/*
+ * Most packets: IPv4 without options or IPv6, without a tag in the frame, and whole. Returns 0 for all
+ * others, with *h as it was.
+ */
+ll_inline int ll_parse_plain(const void *data, const void *data_end, struct ll_headers *h)
+{
+	const __u8 *p = (const __u8 *)data;
+	const __u8 *end = (const __u8 *)data_end;
+	const __u8 *ip = p + LL_ETH_HLEN;
+	__u16 ethertype;
+
+	if (ip + LL_IPV4_HLEN > end)
+		return 0;
+	ethertype = ll_get16(p + 12);
+	if (ethertype == 0x0800 && ip[0] == 0x45) {
+		h->ip = 4;
+		h->tos = ip[1];
+	} else if (ethertype == 0x86dd && ip[0] >> 4 == 6 && ip + LL_IPV6_HLEN <= end) {
+		h->ip = 6;
+		h->tos = (__u8)((ip[0] << 4) | (ip[1] >> 4));
+	} else {
+		return 0;
+	}
+	h->l3_off = LL_ETH_HLEN;
+	h->pcp = LL_PCP_NONE;
+	h->bad = LL_BAD_NONE;
+	return 1;
+}
+
 ll_inline void ll_parse(const void *data, const void *data_end, struct ll_headers *h)
 {
 	const __u8 *p = (const __u8 *)data;

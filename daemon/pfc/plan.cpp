@@ -109,16 +109,13 @@ std::expected<Plan, std::string> plan_pfc(const QueueConfig& queue, const PortFa
 }
 
 BufferTerms buffer_terms(const QueueConfig& queue) {
-  return {.guaranteed_bytes = queue.guaranteed_bytes,
-          .lossless = queue.lossless,
-          .egress_alpha = static_cast<std::uint8_t>(queue.alpha)};
+  return {.guaranteed_bytes = queue.guaranteed_bytes, .lossless = queue.lossless};
 }
 
 ll_pfc make_pfc_row(const BufferTerms& terms, const Plan* plan, const Mac& mac, std::uint64_t rate_bps) {
   ll_pfc row{};
   row.lossless = terms.lossless ? 1 : 0;
   row.guaranteed = terms.guaranteed_bytes;
-  row.egress_alpha = terms.egress_alpha;
   row.quantum_ps = ll_pfc_quantum_ps(rate_bps);
   if (!plan) return row;
   row.xoff = plan->xoff_bytes;

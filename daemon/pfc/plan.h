@@ -52,7 +52,6 @@ std::expected<Plan, std::string> plan_pfc(const QueueConfig& queue, const PortFa
 struct BufferTerms {
   std::uint32_t guaranteed_bytes = 0;
   bool lossless = false;
-  std::uint8_t egress_alpha = 0;  // as in ll_pfc
   bool operator==(const BufferTerms&) const = default;
 };
 BufferTerms buffer_terms(const QueueConfig& queue);

@@ -39,6 +39,7 @@ double probability_from_u32(std::uint32_t probability) {
 ll_wred make_wred_row(const QueueConfig& queue, std::uint64_t rate_bps, unsigned mtu) {
   ll_wred row{};
   if (queue.lossless) row.flags |= LL_WRED_LOSSLESS;
+  row.egress_alpha = static_cast<std::uint8_t>(queue.alpha);
   if (!queue.ecn) return row;
   row.flags |= LL_WRED_ON;
   row.kmin = queue.ecn->kmin_bytes;

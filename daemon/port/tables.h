@@ -20,7 +20,7 @@ bool wants_xdp(XdpMode mode, std::string_view kind);
 // The priority tables multiplied out, for the port in row `slot` and in port group `group` (0: none).
 ll_port make_port_row(const PortConfig& config, std::uint32_t slot, std::uint8_t group = 0);
 
-// Thresholds of one TC; a row with nothing on when `queue` has no ECN. `rate_bps` (0: unknown) and `mtu`
+// Thresholds of one TC; a row with no marking when `queue` has no ECN. `rate_bps` (0: unknown) and `mtu`
 // (bytes) give the time that ages the averaged depth while the queue is idle.
 ll_wred make_wred_row(const QueueConfig& queue, std::uint64_t rate_bps, unsigned mtu);
 

@@ -142,10 +142,21 @@ class Bridge {
   Bridge& operator=(const Bridge&) = delete;
   ~Bridge() { (void)!std::system("ip link del p1; ip link del br0"); }
 
-  void programs(bool on) {
-    for (const unsigned ifindex : {port_.ifindex(), ifindex_})
-      if (auto ok = on ? port_.datapath().attach(ifindex) : port_.datapath().detach(ifindex); !ok)
+  enum class Programs { None, Empty, Ours };
+
+  // What is attached to both hooks of both ports.
+  void programs(Programs which) {
+    empty_links_.clear();
+    for (const unsigned ifindex : {port_.ifindex(), ifindex_}) {
+      const bool ours = which == Programs::Ours;
+      if (auto ok = ours ? port_.datapath().attach(ifindex) : port_.datapath().detach(ifindex); !ok)
         throw std::runtime_error(ok.error());
+      if (which != Programs::Empty) continue;
+      for (const bpf_attach_type hook : {BPF_TCX_INGRESS, BPF_TCX_EGRESS}) {
+        empty_links_.emplace_back(bpf_link_create(empty_.get(), static_cast<int>(ifindex), hook, nullptr));
+        if (!empty_links_.back()) throw std::runtime_error("cannot attach an empty program");
+      }
+    }
   }
 
   int leave_program() { return port_.datapath().leave_program(); }
@@ -201,32 +212,41 @@ class Bridge {
   }
 
   ScratchPort port_;
+  Fd empty_{load_empty()};
+  std::vector<Fd> empty_links_;
   unsigned ifindex_ = 0;
   Bytes frame_;
   Fd raw_;
 };
 
 void measure_bridge(const Effort& effort) {
+  using enum Bridge::Programs;
   Bridge bridge;
-  bridge.programs(true);
+  bridge.programs(Ours);
   bridge.rate(effort.frames / 4);  // warm
-  std::vector<double> with;
-  std::vector<double> without;
-  std::vector<double> ratios;
+  std::vector<double> rates[3];
+  std::vector<double> with_empty;
+  std::vector<double> with_ours;
   for (unsigned i = 0; i < effort.pairs; ++i) {
-    // The order changes from pair to pair, so that a drift of the machine favours neither.
-    for (const bool on : {i % 2 == 0, i % 2 != 0}) {
-      bridge.programs(on);
-      (on ? with : without).push_back(bridge.rate(effort.frames));
+    // The order changes from round to round, so that a drift of the machine favours none.
+    std::vector order{None, Empty, Ours};
+    std::ranges::rotate(order, order.begin() + i % 3);
+    if (i % 2 != 0) std::ranges::reverse(order);
+    for (const auto which : order) {
+      bridge.programs(which);
+      rates[static_cast<unsigned>(which)].push_back(bridge.rate(effort.frames));
     }
-    ratios.push_back(with.back() / without.back());
+    with_empty.push_back(rates[1].back() / rates[0].back());
+    with_ours.push_back(rates[2].back() / rates[0].back());
   }
   std::printf(
-      "64-byte frames through the bridge, tree of HTB and gates on both ports, %u pairs of %u frames\n",
+      "64-byte frames through the bridge, tree of HTB and gates on both ports, %u rounds of %u frames\n",
       effort.pairs, effort.frames);
-  std::printf("  without our programs  %8.0f a second (median)\n", median(without));
-  std::printf("  with our programs     %8.0f a second (median)\n", median(with));
-  std::printf("  with / without        %7.1f %% (median of pairs)   target 92 %%\n", 100 * median(ratios));
+  std::printf("  without programs      %8.0f a second (median)\n", median(rates[0]));
+  std::printf("  with empty programs   %8.0f a second, %5.1f %% (median of rounds)\n", median(rates[1]),
+              100 * median(with_empty));
+  std::printf("  with our programs     %8.0f a second, %5.1f %% (median of rounds)   target 92 %%\n",
+              median(rates[2]), 100 * median(with_ours));
 }
 
 // What the kernel says of a program's runs while statistics are on.
@@ -250,7 +270,7 @@ struct LeaveCost {
 // own, which is counted as a cost of those that are.
 LeaveCost leave_cost(const Effort& effort) {
   Bridge bridge;
-  bridge.programs(true);
+  bridge.programs(Bridge::Programs::Ours);
   const Fd empty(load_empty(BPF_PROG_TYPE_RAW_TRACEPOINT, 0));
   const Fd attached(bpf_raw_tracepoint_open("net_dev_start_xmit", empty.get()));
   const Fd statistics(bpf_enable_stats(BPF_STATS_RUN_TIME));

@@ -120,9 +120,9 @@ TEST_F(Pools, ALosslessPacketIsCountedAndStays) {
 
 TEST_F(Pools, ALossyQueueIsHeldToItsShare) {
   set_size(LL_POOL_SHARED, 100'000);
-  ll_pfc row{};
+  ll_wred row{};
   row.egress_alpha = LL_ALPHA_ONE - 3;  // an eighth
-  set(row);
+  port_.set_wred(kTc, row);
   EXPECT_EQ(forward(), kNext);
   port_.close_gate(kTc);
   port_.fill(kTc, 12'000);

@@ -97,6 +97,8 @@ TEST(Tables, MapsAreMultipliedOut) {
 TEST(Tables, Thresholds) {
   QueueConfig queue = default_queue(3);
   EXPECT_EQ(make_wred_row(queue, 0, 1500).flags, 0);
+  queue.alpha = LL_ALPHA_ONE;
+  EXPECT_EQ(make_wred_row(queue, 0, 1500).egress_alpha, LL_ALPHA_ONE) << "without ECN, too";
   queue.lossless = true;
   EXPECT_EQ(make_wred_row(queue, 0, 1500).flags, LL_WRED_LOSSLESS);
   queue.ecn = EcnConfig{.kmin_bytes = 1, .kmax_bytes = 2, .pmax = 1.0, .ewma_shift = 0};
