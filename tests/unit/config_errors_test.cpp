@@ -249,8 +249,7 @@ TEST(ConfigErrors, Ports) {
        "f:3:13: unknown key '9' in port.a.queue; allowed: 0 to 7 (the TC)"},
       {"[[port]]\nname = \"a\"\n[[port]]\nname = \"b\"\n[[port]]\nname = 'a'",
        "f:6:8: port.a.name: 'a' is a second port of that name; the first is at line 2, column 8; allowed: "
-       "each "
-       "interface once"},
+       "each name once"},
   };
   for (const Case& c : cases) EXPECT_EQ(errors(c.text), std::vector<std::string>{c.error}) << c.text;
 }
