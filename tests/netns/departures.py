@@ -51,6 +51,8 @@ class Departures:
         lines = [line for line in daemon.log.read_text().splitlines() if "buffer model: " in line]
         drifted = sum(int(re.search(r"model: (\d+) bytes", line)[1]) for line in lines)
         assert len(lines) == int(now["healed"])
+        if drifted:
+            print(f"{drifted} bytes set right; {self.unseen_bytes()} left unseen")
         self._wait_for(lambda: self.unseen_bytes() >= drifted, limit_s=2,
                        what=f"the trace to explain {drifted} bytes that were set right ({now['missed']} runs left out, "
                             f"{self.unseen_bytes()} bytes unseen): {lines}")
