@@ -33,6 +33,8 @@ std::string rate_text(const v1::Port& port) {
   return port.rate_bps() == 0 ? "-" : human_rate(static_cast<double>(port.rate_bps()));
 }
 
+Cell xdp_cell(const v1::Port& port) { return text_cell(port.xdp().empty() ? "-" : port.xdp()); }
+
 std::uint64_t bad_packets(const v1::Port& port) {
   return port.bad_l2_short() + port.bad_ip_short() + port.bad_ip_version() + port.bad_ip_hlen() +
          port.bad_remark();
@@ -48,6 +50,7 @@ std::string ports_text(const v1::ListPortsReply& reply, const Style& style) {
                {"RATE", ""},
                {"MTU", ""},
                {"DRIVER", ""},
+               {"XDP", ""},
                {"TRUST", "priority"},
                {"PRIO", "priority"},
                {"UNTRUSTED", "packets"},
@@ -57,9 +60,10 @@ std::string ports_text(const v1::ListPortsReply& reply, const Style& style) {
   for (const auto& port : reply.ports()) {
     table.add({text_cell(port.name()), state_cell(port), link_cell(port), value_cell(rate_text(port)),
                port.mtu() == 0 ? value_cell("-") : number_cell(port.mtu()),
-               text_cell(port.driver().empty() ? "-" : port.driver()), text_cell(port.trust()),
-               number_cell(port.priority()), count_cell(port.untrusted()), count_cell(port.remarked()),
-               count_cell(bad_packets(port), Tone::Warn), text_cell(port.reason(), tone_of(port.state()))});
+               text_cell(port.driver().empty() ? "-" : port.driver()), xdp_cell(port),
+               text_cell(port.trust()), number_cell(port.priority()), count_cell(port.untrusted()),
+               count_cell(port.remarked()), count_cell(bad_packets(port), Tone::Warn),
+               text_cell(port.reason(), tone_of(port.state()))});
   }
   return table.text(style);
 }
@@ -74,6 +78,7 @@ std::string port_details(const v1::Port& port, const Style& style) {
   list.add("rate", text_cell(port.rate_bps() == 0 ? "not limited" : rate_text(port)));
   list.add("mtu", number_cell(port.mtu()));
   list.add("driver", text_cell(port.driver().empty() ? "-" : port.driver()));
+  list.add("xdp", xdp_cell(port));
   list.add("trust", text_cell(port.trust()));
   list.add("priority", number_cell(port.priority()));
   list.add("took port priority", count_cell(port.untrusted()));

@@ -26,6 +26,11 @@ v1::Port::State view_state(port::PortState state) {
 
 }  // namespace
 
+std::string view_xdp(const port::Port& port) {
+  if (port.xdp) return "native";
+  return port.xdp_refused.empty() ? "off" : port.xdp_refused;
+}
+
 v1::Port view_port(const port::Port& port, const ll_port_stats& stats, const std::string& driver) {
   v1::Port out;
   out.set_name(port.config.name);
@@ -45,6 +50,7 @@ v1::Port view_port(const port::Port& port, const ll_port_stats& stats, const std
   out.set_bad_remark(stats.bad[LL_BAD_REMARK]);
   out.set_untrusted(stats.untrusted);
   out.set_remarked(stats.remarked);
+  if (port.link.ifindex != 0) out.set_xdp(view_xdp(port));
   return out;
 }
 

@@ -46,6 +46,19 @@ void Reader::fault(const Origin& at, std::string_view what, std::string_view all
   error(at.begin, message.append("; allowed: ").append(allowed));
 }
 
+void Names::add(const std::string& name, const Origins& given) {
+  const auto at = given.find("name");
+  if (at == given.end()) return;
+  const auto [first, is_new] = first_.emplace(name, at->second.begin);
+  if (is_new) return;
+  std::string what = "is a second ";
+  what.append(kind_)
+      .append(" of that name; the first is at line ")
+      .append(std::to_string(first->second.line));
+  reader_.fault(at->second, what.append(", column ").append(std::to_string(first->second.column)),
+                "each name once");
+}
+
 void Reader::unknown_key(const toml::key& key, const std::string& path,
                          const std::vector<std::string_view>& known) {
   std::string message =

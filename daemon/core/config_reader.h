@@ -83,6 +83,21 @@ class Reader {
   ConfigErrors errors_;
 };
 
+// The names of one kind of tables, each of which may be there once.
+class Names {
+ public:
+  // `kind` of table, as a fault names it; static text.
+  Names(Reader& reader, std::string_view kind) : reader_(reader), kind_(kind) {}
+  // The table's `name`, unless it is missing or not valid. A second one is a fault that says where the first
+  // is.
+  void add(const std::string& name, const Origins& given);
+
+ private:
+  Reader& reader_;
+  std::string_view kind_;
+  std::map<std::string, Position> first_;
+};
+
 // The subjects' tables.
 void read_ports(Reader& reader, const toml::table& root, Config& out);  // after [buffer]
 void read_hooks(Reader& reader, const toml::table& root, Config& out);  // after the ports

@@ -9,7 +9,7 @@ namespace lossless {
 namespace {
 
 void read_profiles(Reader& reader, const toml::table& root, Config& out) {
-  std::set<std::string> names;
+  Names names(reader, "profile");
   reader.read_tables(root, "bfd_profile", "", kMaxBfdProfiles,
                      [&](const toml::table& table, const std::string& path) {
                        const std::size_t before = reader.error_count();
@@ -19,8 +19,7 @@ void read_profiles(Reader& reader, const toml::table& root, Config& out) {
                        reader.read_keys(table, path, {}, profile, given);
                        reader.require_key(table, path, "name", "by which peers refer to it");
                        if (profile.auth == BfdAuth::None && !given.contains("key")) profile.key.clear();
-                       if (!profile.name.empty() && !names.insert(profile.name).second)
-                         reader.fault(given["name"], "is a second profile of that name", "each name once");
+                       names.add(profile.name, given);
                        reader.check_together<BfdSettings>(table, path, given, before, profile);
                        out.bfd_profiles.push_back(std::move(profile));
                      });

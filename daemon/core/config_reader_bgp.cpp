@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // [[bgp_filter]] and [[bgp_neighbor]]; [bgp] itself is nothing but plain keys.
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -77,15 +76,14 @@ class NeighborReader {
 };
 
 void read_filters(Reader& reader, const toml::table& root, Config& out) {
-  std::set<std::string> names;
+  Names names(reader, "filter");
   reader.read_tables(root, "bgp_filter", "", kMaxBgpFilters,
                      [&](const toml::table& table, const std::string& path) {
                        BgpFilterConfig filter;
                        Origins given;
                        reader.read_keys(table, path, kBgpFilterTables, filter, given);
                        reader.require_key(table, path, "name", "by which neighbours refer to it");
-                       if (!filter.name.empty() && !names.insert(filter.name).second)
-                         reader.fault(given["name"], "is a second filter of that name", "each name once");
+                       names.add(filter.name, given);
                        reader.read_tables(table, "rule", path, kMaxBgpFilterRules,
                                           [&](const toml::table& entry, const std::string& at) {
                                             const std::size_t before = reader.error_count();

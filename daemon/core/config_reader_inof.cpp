@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // [inof]: zones, and the white list of hosts.
-#include <set>
 #include <utility>
 
 #include "daemon/core/config_reader.h"
@@ -75,7 +74,7 @@ void read_inof(Reader& reader, const toml::table& table, InofConfig& out) {
   reader.read_keys(table, "inof", kInofTables, out, given);
   if (const toml::table* list = reader.table_at(table, "whitelist", "inof"))
     read_whitelist(reader, *list, "inof.whitelist", out.whitelist);
-  std::set<std::string> names;
+  Names names(reader, "zone");
   reader.read_tables(table, "zone", "inof", kMaxInofZones,
                      [&](const toml::table& entry, const std::string& at) {
                        InofZoneConfig zone;
@@ -83,8 +82,7 @@ void read_inof(Reader& reader, const toml::table& table, InofConfig& out) {
                        reader.read_keys(entry, at, kHostsTables, zone, origins);
                        reader.require_key(entry, at, "name", "by which the zone is shown");
                        zone.hosts = read_ranges(reader, entry, at);
-                       if (!zone.name.empty() && !names.insert(zone.name).second)
-                         reader.fault(origins["name"], "is a second zone of that name", "each zone once");
+                       names.add(zone.name, origins);
                        out.zones.push_back(std::move(zone));
                      });
   std::ranges::sort(out.zones, {}, &InofZoneConfig::name);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // [[key_chain]] and the keys below it.
-#include <set>
 #include <utility>
 
 #include "daemon/core/config_reader.h"
@@ -21,7 +20,7 @@ net::TcpKey read_key(Reader& reader, const toml::table& table, const std::string
 }  // namespace
 
 void read_key_chains(Reader& reader, const toml::table& root, Config& out) {
-  std::set<std::string> names;
+  Names names(reader, "key chain");
   reader.read_tables(
       root, "key_chain", "", kMaxKeyChains, [&](const toml::table& table, const std::string& path) {
         const std::size_t before = reader.error_count();
@@ -30,8 +29,7 @@ void read_key_chains(Reader& reader, const toml::table& root, Config& out) {
         reader.read_keys(table, path, kKeyChainTables, chain, given);
         reader.require_key(table, path, "name", "by which neighbours refer to it");
         reader.require_key(table, path, "key", "at least one");
-        if (!chain.name.empty() && !names.insert(chain.name).second)
-          reader.fault(given["name"], "is a second key chain of that name", "each name once");
+        names.add(chain.name, given);
         reader.read_tables(table, "key", path, kMaxKeys, [&](const toml::table& key, const std::string& at) {
           chain.keys.push_back(read_key(reader, key, at));
         });

@@ -80,8 +80,6 @@ class PortReader {
   template <class T>
   T finish(const Draft<T>& draft, const std::string& port_path);
   void check_dcbx(const Draft<DcbxConfig>& draft);
-  void check_name(const PortConfig& port, const Origins& given, const toml::table& table,
-                  const std::string& path);
   QueueConfig finish_queue(const QueueDraft& draft, const std::string& port_path);
   void check_draft(const QueueDraft& draft, const std::string& port_path);
   void check_pfc_draft(const QueueDraft& draft, const std::string& port_path);
@@ -92,8 +90,8 @@ class PortReader {
   Reader& reader_;
   const BufferConfig& buffer_;  // what queues are checked against
   const RoceConfig& roce_;
-  bool lldp_;                            // is on
-  std::map<std::string, Origin> names_;  // ports so far
+  bool lldp_;  // is on
+  Names names_{reader_, "port"};
 };
 
 void PortReader::read_maps(const toml::table& table, const std::string& path, PriorityMaps& out) {
@@ -265,7 +263,8 @@ PortConfig PortReader::read_port(const toml::table& table, std::size_t number, D
 
   Origins given;
   reader_.read_keys(table, path, kPortTables, port, given);
-  check_name(port, given, table, path);
+  reader_.require_key(table, path, "name", "the interface to manage");
+  names_.add(port.name, given);
   if (const toml::table* own = reader_.table_at(table, "maps", path))
     read_maps(*own, path + ".maps", port.maps);
   if (const toml::table* own = reader_.table_at(table, "queue", path))
@@ -290,21 +289,6 @@ void PortReader::check_dcbx(const Draft<DcbxConfig>& draft) {
   reader_.error(at.begin, at.path +
                               ": true needs the LLDP agent, which DCBX is part of; allowed: enabled = true "
                               "under [lldp]");
-}
-
-void PortReader::check_name(const PortConfig& port, const Origins& given, const toml::table& table,
-                            const std::string& path) {
-  const auto at = given.find("name");
-  if (at == given.end()) {
-    return reader_.require_key(table, path, "name", "the interface to manage");
-  }
-  const auto [first, is_new] = names_.emplace(port.name, at->second);
-  if (is_new) return;
-  const Position& p = first->second.begin;
-  reader_.fault(at->second,
-                "is a second port of that name; the first is at line " + std::to_string(p.line) +
-                    ", column " + std::to_string(p.column),
-                "each interface once");
 }
 
 void PortReader::read_ports(const toml::table& root, const Defaults& defaults, Config& out) {

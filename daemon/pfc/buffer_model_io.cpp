@@ -18,17 +18,26 @@ constexpr __u64 ll_mmu::* kMembers[] = {&ll_mmu::bytes,         &ll_mmu::headroo
                                         &ll_mmu::xoff_ns,       &ll_mmu::over_limit,  &ll_mmu::dropped,
                                         &ll_mmu::tx_xoff,       &ll_mmu::tx_xon};
 
-// Packets in the queues of these TCs (bit by bit).
-std::uint64_t waiting(const std::vector<net::QdiscInfo>& qdiscs,
-                      const std::map<std::uint32_t, PortInfo>& ports, unsigned tcs) {
-  std::uint64_t packets = 0;
+// The queues of these TCs (bit by bit) of all ports. A packet that the device did not take goes back to the
+// root and is in no leaf; it counts for all TCs, since nothing tells of which it is.
+Queues queues_of(const std::vector<net::QdiscInfo>& qdiscs, const std::map<std::uint32_t, PortInfo>& ports,
+                 unsigned tcs) {
+  Queues queues;
   for (const auto& [slot, port] : ports) {
+    std::uint64_t in_leaves = 0;
     for (unsigned tc = 0; tc < kTcs; ++tc) {
-      const auto* leaf = (tcs >> tc & 1) != 0 ? net::find_leaf(qdiscs, port.ifindex, tc) : nullptr;
-      if (leaf) packets += leaf->backlog_packets;
+      const auto* leaf = net::find_leaf(qdiscs, port.ifindex, tc);
+      if (!leaf) continue;
+      in_leaves += leaf->backlog_packets;
+      if ((tcs >> tc & 1) == 0) continue;
+      queues.waiting += leaf->backlog_packets;
+      queues.passed += leaf->sent_packets + leaf->dropped_packets;
     }
+    const auto* root = net::find_root(qdiscs, port.ifindex);
+    if (root && net::is_ours(*root) && root->backlog_packets > in_leaves)
+      queues.waiting += root->backlog_packets - in_leaves;
   }
-  return packets;
+  return queues;
 }
 
 std::uint64_t guaranteed_of(const std::map<std::uint32_t, PortInfo>& ports, std::uint32_t row) {
@@ -55,14 +64,19 @@ void BufferModel::take(unsigned pool, std::uint64_t bytes) {
   if (bytes) pools_.at(pool, &ll_pool::used).fetch_sub(bytes, kRelaxed);
 }
 
-// Takes off what was seen and not what is there now: packets may come in meanwhile.
-void BufferModel::empty_row(std::uint32_t row, const Level& level, std::uint64_t guaranteed) {
-  rows_.at(row, &ll_mmu::headroom).fetch_sub(level.headroom, kRelaxed);
-  rows_.at(row, &ll_mmu::bytes).fetch_sub(level.bytes, kRelaxed);
+// Only what still is as it was seen: a level that moved is none that stands still, and taken off blindly it
+// could go below 0.
+bool BufferModel::empty_row(std::uint32_t row, const Level& level, std::uint64_t guaranteed) {
+  const auto emptied = [&](__u64 ll_mmu::* member, __u64 seen) {
+    return rows_.at(row, member).compare_exchange_strong(seen, 0, kRelaxed);
+  };
+  if (!emptied(&ll_mmu::headroom, level.headroom)) return false;
   take(LL_POOL_HEADROOM, level.headroom);
+  if (!emptied(&ll_mmu::bytes, level.bytes)) return false;
   take(LL_POOL_SHARED, ll_shared_part(level.bytes, guaranteed));
   take(LL_POOL_GUARANTEED, ll_guaranteed_part(level.bytes, guaranteed));
   rows_.at(row, &ll_mmu::xoff).store(0, kRelaxed);
+  return true;
 }
 
 void BufferModel::clear_port(std::uint32_t slot) {
@@ -89,23 +103,25 @@ void BufferModel::clear_pool_watermarks() {
   }
 }
 
+Level BufferModel::read_level(std::uint32_t row) const {
+  return {.bytes = rows_.get(row, &ll_mmu::bytes), .headroom = rows_.get(row, &ll_mmu::headroom)};
+}
+
 BufferModel::Levels BufferModel::read_levels(const std::map<std::uint32_t, PortInfo>& ports) const {
   Levels levels;
   for (const auto& [slot, port] : ports) {
     for (unsigned tc = 0; tc < kTcs; ++tc) {
-      const std::uint32_t row = LL_ROW(slot, tc);
-      const Level level{.bytes = rows_.get(row, &ll_mmu::bytes),
-                        .headroom = rows_.get(row, &ll_mmu::headroom)};
-      if (level != Level{}) levels[row] = level;
+      const Level level = read_level(LL_ROW(slot, tc));
+      if (level != Level{}) levels[LL_ROW(slot, tc)] = level;
     }
   }
   return levels;
 }
 
 // A list of qdiscs holds a lock that gates need: rows that stand still for long, in a pause, are looked at at
-// growing intervals.
+// growing intervals, until one of them is suspected.
 bool BufferModel::is_due(bool nothing_moved) {
-  if (!nothing_moved) interval_ = looks_left_ = 1;
+  if (!nothing_moved || drift_.suspects_rows()) interval_ = looks_left_ = 1;
   if (--looks_left_ > 0) return false;
   looks_left_ = interval_ = std::min(interval_ * 2, kMaxInterval);
   return true;
@@ -114,21 +130,30 @@ bool BufferModel::is_due(bool nothing_moved) {
 void BufferModel::heal(const std::map<std::uint32_t, PortInfo>& ports, const ListQdiscs& qdiscs) {
   const Levels levels = read_levels(ports);
   const Levels before = std::exchange(standing_, levels);
-  if (levels == before) {
+  if (levels == before)
     heal_pools(ports, levels);
-  } else {
-    too_much_ = {};
-  }
-  std::vector<std::uint32_t> still;
+  else
+    drift_.forget_pools();
+  Levels still;
   for (const auto& [row, level] : levels)
-    if (const auto at = before.find(row); at != before.end() && at->second == level) still.push_back(row);
-  if (still.empty() || !is_due(levels == before)) return;
-  const auto list = qdiscs();
-  if (!list) return spdlog::error("{}", list.error());
-  for (const std::uint32_t row : still) {
-    if (waiting(*list, ports, 1U << row % LL_TCS | moved_tcs_) > 0) continue;
-    const Level& level = levels.at(row);
-    empty_row(row, level, guaranteed_of(ports, row));
+    if (const auto at = before.find(row); at != before.end() && at->second == level) still[row] = level;
+  if (still.empty() || is_due(levels == before)) heal_rows(ports, still, qdiscs);
+  if (drift_.suspects()) grace_periods_.begin();
+}
+
+void BufferModel::heal_rows(const std::map<std::uint32_t, PortInfo>& ports, const Levels& still,
+                            const ListQdiscs& qdiscs) {
+  const GracePeriods periods = grace_periods_.now();
+  DriftWatch::Looks looks;
+  if (!still.empty()) {
+    const auto list = qdiscs();
+    if (!list) return spdlog::error("{}", list.error());
+    for (const auto& [row, level] : still)
+      looks[row] = {level, read_level(row), queues_of(*list, ports, 1U << row % LL_TCS | moved_tcs_)};
+  }
+  for (const std::uint32_t row : drift_.rows(looks, periods)) {
+    const Level& level = still.at(row);
+    if (!empty_row(row, level, guaranteed_of(ports, row))) continue;
     healed_++;
     spdlog::debug("buffer model: {} bytes of row {} were in no queue", level.bytes + level.headroom, row);
   }
@@ -136,19 +161,18 @@ void BufferModel::heal(const std::map<std::uint32_t, PortInfo>& ports, const Lis
 
 // Ports that went, and guarantees that changed, leave something behind in the pools.
 void BufferModel::heal_pools(const std::map<std::uint32_t, PortInfo>& ports, const Levels& levels) {
-  Sums sums{};
+  DriftWatch::Sums sums{};
   for (const auto& [row, level] : levels) {
     const std::uint64_t guaranteed = guaranteed_of(ports, row);
     sums[LL_POOL_GUARANTEED] += ll_guaranteed_part(level.bytes, guaranteed);
     sums[LL_POOL_SHARED] += ll_shared_part(level.bytes, guaranteed);
     sums[LL_POOL_HEADROOM] += level.headroom;
   }
-  for (unsigned pool = 0; pool < LL_POOLS; ++pool) {
-    const std::uint64_t too_much = pools_.get(pool, &ll_pool::used) - sums[pool];
-    const bool is_drift = too_much != 0 && too_much == too_much_[pool];
-    too_much_[pool] = is_drift ? 0 : too_much;
-    if (is_drift) take(pool, too_much);
-  }
+  DriftWatch::Sums too_much{};
+  for (unsigned pool = 0; pool < LL_POOLS; ++pool)
+    too_much[pool] = pools_.get(pool, &ll_pool::used) - sums[pool];
+  const DriftWatch::Sums drift = drift_.pools(too_much, grace_periods_.now());
+  for (unsigned pool = 0; pool < LL_POOLS; ++pool) take(pool, drift[pool]);
 }
 
 }  // namespace lossless::pfc

@@ -3,7 +3,6 @@
 // loop's thread; the PFC thread reads and changes single members.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -11,6 +10,8 @@
 
 #include "daemon/core/config.h"
 #include "daemon/net/qdisc_io.h"
+#include "daemon/pfc/drift.h"
+#include "daemon/pfc/grace_period_io.h"
 #include "daemon/pfc/port.h"
 #include "loader/datapath_io.h"
 #include "loader/shared_array.h"
@@ -32,10 +33,9 @@ class BufferModel {
   void set_moved_tcs(std::uint8_t tcs) { moved_tcs_ = tcs; }
 
   using ListQdiscs = std::function<Result<std::vector<net::QdiscInfo>>()>;
-  // Call every few hundredths of a second. A row that stood still since the last call while every queue of
-  // its TC is empty has drifted: it becomes 0. A pool that is not the sum of its rows, twice by the same
-  // amount while all rows stood still, is set right. `qdiscs` is asked only when a row stood still, less and
-  // less often when nothing moves at all.
+  // Call every few hundredths of a second. A row that has drifted (see DriftWatch) becomes 0, and a pool that
+  // is not the sum of its rows while all rows stand still is set right. `qdiscs` is asked only when a row
+  // stood still, less and less often when nothing moves at all.
   void heal(const std::map<std::uint32_t, PortInfo>& ports, const ListQdiscs& qdiscs);
   std::uint64_t healed() const { return healed_; }
 
@@ -43,17 +43,16 @@ class BufferModel {
   const SharedArray<ll_pool>& pools() const { return pools_; }
 
  private:
-  struct Level {
-    std::uint64_t bytes = 0, headroom = 0;
-    bool operator==(const Level&) const = default;
-  };
   using Levels = std::map<std::uint32_t, Level>;  // of the rows that hold something
-  using Sums = std::array<std::uint64_t, LL_POOLS>;
 
   BufferModel(SharedArray<ll_mmu> rows, SharedArray<ll_pool> pools)
       : rows_(std::move(rows)), pools_(std::move(pools)) {}
+  Level read_level(std::uint32_t row) const;
   Levels read_levels(const std::map<std::uint32_t, PortInfo>& ports) const;
-  void empty_row(std::uint32_t row, const Level& level, std::uint64_t guaranteed);
+  // False when it moved meanwhile.
+  bool empty_row(std::uint32_t row, const Level& level, std::uint64_t guaranteed);
+  void heal_rows(const std::map<std::uint32_t, PortInfo>& ports, const Levels& still,
+                 const ListQdiscs& qdiscs);
   void heal_pools(const std::map<std::uint32_t, PortInfo>& ports, const Levels& levels);
   bool is_due(bool nothing_moved);
   void take(unsigned pool, std::uint64_t bytes);
@@ -61,7 +60,8 @@ class BufferModel {
   SharedArray<ll_mmu> rows_;
   SharedArray<ll_pool> pools_;
   Levels standing_;  // at the last look
-  Sums too_much_{};  // in the pools at the last look, modulo 2^64
+  DriftWatch drift_;
+  GracePeriodWaiter grace_periods_;
   std::uint8_t moved_tcs_ = 0;
   unsigned interval_ = 1, looks_left_ = 1;
   std::uint64_t healed_ = 0;

@@ -15,6 +15,7 @@
   wire        wire(netns, dev) -> wire.Wire: send and receive raw frames, scapy packets in and out.
   fabric      fabric(names, hosts=()) -> bgp_fabric.Fabric: switches of ours that speak BGP, with iNOF hosts.
   bgp_lab     bgp_lab() -> bgp_lab.BgpLab: a daemon of ours with other BGP speakers.
+  departures  departures.nothing_set_right(daemon): the buffer model counted right (daemon started with LOG_DEBUG).
   wait_for    wait_for(condition, limit_s=10, what="…"): polls; WaitTimeout (a failure) at the limit.
 
 A daemon in a star, and its CLI:
@@ -41,6 +42,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "veth-topo"))
 
 from bgp_fabric import Fabric  # noqa: E402
 from bgp_lab import BgpLab  # noqa: E402
+from departures import Departures  # noqa: E402
 from vethlab import interrupts, namespaces, processes, rundir, tools as vethlab_tools  # noqa: E402
 from vethlab.switchd import SwitchDaemon  # noqa: E402
 from vethlab.waiting import wait_for as poll  # noqa: E402
@@ -167,6 +169,15 @@ def wire(request):
         request.addfinalizer(w.close)
         return w
     return make
+
+
+@pytest.fixture
+def departures(sandbox):
+    trace = Departures(sandbox, poll)
+    try:
+        yield trace
+    finally:
+        trace.stop()
 
 
 @pytest.fixture

@@ -38,11 +38,13 @@ def test_veth_has_it_only_when_told_to(star, sandbox):
     d = s.daemon()
     assert "xdp" not in link(sandbox, s.switch, "h1")
     assert hook(d, "h1") == "tcx; native XDP loses bursts on veth and tap and is for NICs"
+    assert [p["xdp"] for p in d.ctl("show", "ports")["ports"]] == ["off", "off"]
     d.configure({}, [{"name": "h1", "xdp": "native"}, {"name": "h2", "xdp": "off"}])
     assert [c["path"] for c in d.ctl("reload")["changes"]] == ["port.h1.xdp", "port.h2.xdp"]
     assert link(sandbox, s.switch, "h1")["xdp"]["mode"] == NATIVE
     assert hook(d, "h1").startswith("native XDP for PFC")
     assert hook(d, "h2") == "tcx; xdp is off in the configuration"
+    assert [p["xdp"] for p in d.ctl("show", "ports")["ports"]] == ["native", "off"]
     d.configure({}, [{"name": h} for h in s.hosts])
     d.ctl("reload")
     assert "xdp" not in link(sandbox, s.switch, "h1")

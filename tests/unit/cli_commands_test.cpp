@@ -30,17 +30,19 @@ TEST_F(CliCommands, ShowPorts) {
   EXPECT_EQ(r.code, 0);
   EXPECT_EQ(r.err, "");
   EXPECT_EQ(r.out,
-            "                                               priority --  packets ----------------\n"
-            "PORT  STATE     LINK       RATE   MTU  DRIVER  TRUST  PRIO  UNTRUSTED  REMARKED  BAD  REASON\n"
-            "eth0  ATTACHED  up    100Mbit/s  1500  veth    dscp      0  1,234,567         0    3\n"
-            "eth1  REFUSED   down          -     -  -       dot1p     0          0         0    0  a foreign "
-            "root qdisc (fq_codel 8001:) is in place\n");
+            "                                                       priority --  packets ----------------\n"
+            "PORT  STATE     LINK       RATE   MTU  DRIVER  XDP     TRUST  PRIO  UNTRUSTED  REMARKED  BAD  "
+            "REASON\n"
+            "eth0  ATTACHED  up    100Mbit/s  1500  veth    native  dscp      0  1,234,567         0    3\n"
+            "eth1  REFUSED   down          -     -  -       -       dot1p     0          0         0    0  a "
+            "foreign root qdisc (fq_codel 8001:) is in place\n");
 }
 
 TEST_F(CliCommands, ShowOnePortHasEveryDetail) {
   const auto r = bench_.run({"show", "ports", "eth0"});
   EXPECT_EQ(r.code, 0);
   EXPECT_TRUE(contains(r.out, "rate                   100Mbit/s\n"));
+  EXPECT_TRUE(contains(r.out, "xdp                    native\n"));
   EXPECT_TRUE(contains(r.out, "took port priority     1,234,567\n"));
   EXPECT_TRUE(contains(r.out, "bad: short IP header   2\n"));
 }
@@ -53,6 +55,7 @@ TEST_F(CliCommands, ShowPortsJsonHasProtoNamesAndDefaults) {
   EXPECT_EQ(reply.ports_size(), 2);
   EXPECT_TRUE(contains(r.out, "\"rate_bps\": \"100000000\""));
   EXPECT_TRUE(contains(r.out, "\"bad_l2_short\": \"0\""));
+  EXPECT_TRUE(contains(r.out, "\"xdp\": \"native\""));
   EXPECT_TRUE(contains(r.out, "\"state\": \"REFUSED\""));
 }
 

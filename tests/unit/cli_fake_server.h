@@ -47,6 +47,7 @@ class FakeService final : public v1::Lossless::Service {
       port->set_trust("dscp");
       port->set_mtu(1500);
       port->set_driver("veth");
+      port->set_xdp("native");
       port->set_untrusted(1'234'567);
       port->set_bad_ip_short(2);
       port->set_bad_remark(1);

@@ -113,7 +113,9 @@ TEST(ConfigBfd, WhatIsRefused) {
            {"[[bfd_profile]]\nname = \"a\"\nauth = \"simple\"\n",
             "bfd_profile[1].auth: needs a key; allowed: with key beside it"},
            {"[[bfd_profile]]\nname = \"a\"\n[[bfd_profile]]\nname = \"a\"\n",
-            "bfd_profile[2].name: \"a\" is a second profile of that name; allowed: each name once"},
+            "bfd_profile[2].name: \"a\" is a second profile of that name; the first is at line 2, column 8; "
+            "allowed: each "
+            "name once"},
            {"[[bfd_peer]]\nmultihop = true\n", "bfd_peer[1]: lacks 'address', the neighbour's"},
            {peer + "\"10.0.0\"\n",
             "bfd_peer[1].address: \"10.0.0\" is not allowed; allowed: an IPv4 or IPv6 address"},

@@ -249,10 +249,30 @@ TEST(ConfigErrors, Ports) {
        "f:3:13: unknown key '9' in port.a.queue; allowed: 0 to 7 (the TC)"},
       {"[[port]]\nname = \"a\"\n[[port]]\nname = \"b\"\n[[port]]\nname = 'a'",
        "f:6:8: port.a.name: 'a' is a second port of that name; the first is at line 2, column 8; allowed: "
-       "each "
-       "interface once"},
+       "each name once"},
   };
   for (const Case& c : cases) EXPECT_EQ(errors(c.text), std::vector<std::string>{c.error}) << c.text;
+}
+
+TEST(ConfigErrors, ATableOfEachKindHasANameOfItsOwn) {
+  struct Kind {
+    std::string table, more, what;
+  };
+  const std::vector<Kind> kinds{{"port", "", "port"},
+                                {"bfd_profile", "", "profile"},
+                                {"bgp_filter", "", "filter"},
+                                {"key_chain", "key = [{ id = 1, secret = \"a\" }]\n", "key chain"},
+                                {"inof.zone", "hosts = []\n", "zone"}};
+  for (const Kind& kind : kinds) {
+    std::string one = "[[" + kind.table + "]]\nname = \"a\"\n";
+    one += kind.more;
+    const auto found = errors((kind.table == "port" ? "" : "[[port]]\nname = \"eth0\"\n") + one + one);
+    ASSERT_EQ(found.size(), 1U) << kind.table;
+    EXPECT_NE(found[0].find(".name: \"a\" is a second " + kind.what + " of that name; the first is at line " +
+                            (kind.table == "port" ? "2" : "4") + ", column 8; allowed: each name once"),
+              std::string::npos)
+        << found[0];
+  }
 }
 
 TEST(ConfigErrors, TooManyPorts) {

@@ -99,8 +99,10 @@ TEST(ConfigInof, SaysWhatIsWrong) {
             "f:1:1: inof.zone[1]: lacks 'name', by which the zone is shown");
   EXPECT_EQ(first("[[inof.zone]]\nname = \"default\"\n").substr(0, 38),
             "f:2:8: inof.zone[1].name: \"default\" is");
-  EXPECT_EQ(first("[[inof.zone]]\nname = \"a\"\n[[inof.zone]]\nname = \"a\"\n"),
-            "f:4:8: inof.zone[2].name: \"a\" is a second zone of that name; allowed: each zone once");
+  EXPECT_EQ(
+      first("[[inof.zone]]\nname = \"a\"\n[[inof.zone]]\nname = \"a\"\n"),
+      "f:4:8: inof.zone[2].name: \"a\" is a second zone of that name; the first is at line 2, column 8; "
+      "allowed: each name once");
   EXPECT_EQ(first("[[inof.whitelist.allow]]\nhosts = []\n"),
             "f:1:1: inof.whitelist.allow[1]: lacks 'port', the interface that the hosts may join on");
   EXPECT_EQ(first("[inof]\nzone = 3\n"),
