@@ -130,8 +130,8 @@ std::vector<App> ieee_apps(const std::vector<CeeApp>& apps) {
 std::string_view to_string(Dialect dialect) { return dialect == Dialect::Ieee ? "ieee" : "cee"; }
 std::string_view to_string(Source source) { return source == Source::Local ? "local" : "peer"; }
 std::string_view to_string(Alarm alarm) {
-  constexpr std::array<std::string_view, 5> kNames{"multiple peers", "version mismatch", "PFC mismatch",
-                                                   "APP mismatch", "malformed TLVs"};
+  constexpr std::array<std::string_view, 6> kNames{"multiple peers", "version mismatch",   "PFC mismatch",
+                                                   "APP mismatch",   "neighbour in error", "malformed TLVs"};
   return kNames[static_cast<std::size_t>(alarm)];
 }
 
@@ -228,8 +228,13 @@ void Machine::run_ieee(const Ieee& peer, const Mac& mac) {
 }
 
 // The willing end takes what the other has, once that has seen that it will.
-bool Machine::cee_takes_peer(bool willing, const CeeFeature& theirs) const {
-  return willing && !theirs.willing && theirs.enable && !theirs.error && peer_acked();
+bool Machine::cee_takes_peer(std::string_view what, bool willing, const CeeFeature& theirs) {
+  if (!willing || theirs.willing || !theirs.enable || !peer_acked()) return false;
+  if (!theirs.error) return true;
+  std::string& text = alarms_[Alarm::PeerError];
+  text += text.empty() ? "it reports an error, so this is not taken over: " : ", ";
+  text += what;
+  return false;
 }
 
 void Machine::run_cee(const Cee& peer) {
@@ -241,13 +246,13 @@ void Machine::run_cee(const Cee& peer) {
     return;
   }
   Operational& out = operational_;
-  if (peer.groups && cee_takes_peer(config_.ets_willing, peer.groups->feature)) {
+  if (peer.groups && cee_takes_peer("ETS", config_.ets_willing, peer.groups->feature)) {
     out.ets = Source::Peer;
     out.params.ets = table_of(*peer.groups, local_.ets);
   }
   if (peer.pfc) {
     const CeeFeature& theirs = peer.pfc->feature;
-    if (cee_takes_peer(config_.pfc_willing, theirs)) {
+    if (cee_takes_peer("PFC", config_.pfc_willing, theirs)) {
       out.pfc = Source::Peer;
       out.params.pfc = peer.pfc->enabled;
     } else if (theirs.enable && theirs.willing == config_.pfc_willing && peer.pfc->enabled != local_.pfc) {
@@ -259,7 +264,7 @@ void Machine::run_cee(const Cee& peer) {
   if (!peer.apps) return;
   const CeeFeature& theirs = peer.apps->feature;
   const std::vector<App> said = ieee_apps(peer.apps->entries);
-  if (cee_takes_peer(config_.app_willing, theirs)) {
+  if (cee_takes_peer("applications", config_.app_willing, theirs)) {
     out.apps = Source::Peer;
     out.params.apps = joined(local_.apps, said);
   } else if (theirs.enable && theirs.willing == config_.app_willing) {

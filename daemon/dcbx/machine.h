@@ -47,6 +47,7 @@ enum class Alarm : std::uint8_t {
   VersionMismatch,  // the neighbour speaks a dialect that we are told not to, or cannot speak
   PfcMismatch,
   AppMismatch,
+  PeerError,  // the neighbour reports an error, so a willing end does not take over what it has (CEE)
   Malformed,  // TLVs that were left out
 };
 std::string_view to_string(Alarm alarm);
@@ -87,7 +88,7 @@ class Machine {
   void choose_dialect(const PeerView* peer);
   void run_ieee(const Ieee& peer, const Mac& mac);
   void run_cee(const Cee& peer);
-  bool cee_takes_peer(bool willing, const CeeFeature& theirs) const;
+  bool cee_takes_peer(std::string_view what, bool willing, const CeeFeature& theirs);
   void number_changes();
   Ieee ieee() const;
   Cee cee() const;

@@ -268,8 +268,19 @@ TEST(DcbxCee, FeaturesThatAreOffOrInErrorAreNotTaken) {
     End a(on(DcbxVersion::Cee, true), params(), kLow);
     Cee said{.control = {.sequence = 7, .ack = a.machine.sequence()}};
     said.pfc = CeePfc{.feature = {.enable = error, .error = error}, .enabled = 1U << 5U};
+    said.apps = CeeApps{.feature = said.pfc->feature,
+                        .entries = {{.protocol = 3260, .selector = 1, .priorities = 1}}};
     a.machine.heard(key(), decode(std::array{encode(said)}), kHigh);
-    EXPECT_EQ(a.machine.operational().pfc, Source::Local);
+    EXPECT_EQ(a.machine.operational(), Operational{.params = params()});
+    ASSERT_EQ(a.machine.alarms().contains(Alarm::PeerError), error);
+    if (!error) continue;
+    EXPECT_EQ(a.machine.alarms().at(Alarm::PeerError),
+              "it reports an error, so this is not taken over: PFC, applications");
+    EXPECT_FALSE(decode(a.machine.tlvs()).cee->pfc->feature.error) << "ours would keep it from ending";
+    said.pfc->feature.error = said.apps->feature.error = false;
+    a.machine.heard(key(), decode(std::array{encode(said)}), kHigh);
+    EXPECT_EQ(a.machine.operational().pfc, Source::Peer);
+    EXPECT_TRUE(a.machine.alarms().empty());
   }
 }
 

@@ -129,6 +129,28 @@ TEST(DcbxPacket, FramesOfLldpad) {
   }
 }
 
+// Sent by lldpad 1.1.1 (Debian 13) in CEE, captured in the same way.
+TEST(DcbxPacket, CeeFramesOfLldpad) {
+  const std::string to_us = "0180c200000e 020000000b01 88cc 020704020000000b01 040703020000000b01 06020078 ";
+  // Its first word; after it has heard of us, with the iSCSI that we have not got in error; willing.
+  for (const char* const tlv :
+       {"fe37001b2102 020a00000000000000000000 04110000800001f3ffff1414003c0000000008 "
+        "0606000080001008 080a000080000cbc011b2110 0000",
+        "fe37001b2102 020a00000000000100000001 04110000800001f3ffff1414003c0000000008 "
+        "0606000080001008 080a0000a0000cbc011b2110 0000",
+        "fe37001b2102 020a00000000000100000002 04110000c0000fffffff640000000000000008 "
+        "06060000c0002008 080a0000c0000cbc011b2140 0000"}) {
+    const auto bytes = from_hex(to_us + tlv);
+    EXPECT_EQ(test::fault_of_frame(bytes), "") << tlv;
+    const auto decoded = lldp::decode(bytes);
+    ASSERT_TRUE(decoded);
+    const auto cee = decode(decoded->packet.org).cee;
+    ASSERT_TRUE(cee && cee->groups && cee->pfc && cee->apps) << tlv;
+    ASSERT_EQ(cee->apps->entries.size(), 1U) << tlv;
+    EXPECT_EQ(cee->apps->entries[0].protocol, 3260) << "iSCSI";
+  }
+}
+
 struct Wrong {
   OrgTlv tlv;
   const char* fault;

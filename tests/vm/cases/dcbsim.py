@@ -38,6 +38,10 @@ class Port:
         """What it drops of every set from now on, keys of LACKS."""
         self._file("lacks").write_text(str(sum(LACKS[part] for part in parts)))
 
+    def cee(self):
+        """What it has been told in CEE: see tests/vm/dcbsim."""
+        return json.loads(self._file("cee").read_text())
+
     def set_pause_frames(self, direction, priority, count):
         self._file(f"{direction}_prio{priority}_pause").write_text(str(count))
 

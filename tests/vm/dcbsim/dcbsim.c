@@ -16,6 +16,8 @@
  * In debugfs, dcbsim/IF/:
  *   writes           sets since the start, whatever became of them
  *   lacks            what the driver drops of a set without a word, LACKS_* added up
+ *   cee              what it has been told in CEE, in JSON: PFC by priority; for each direction, the
+ *                    priorities of classes, which are strict, and the shares of groups
  *   rx_prioN_pause, tx_prioN_pause    the counters that `ethtool -S` and the PFC attribute show
  */
 #include <linux/debugfs.h>
@@ -24,6 +26,7 @@
 #include <linux/netdevice.h>
 #include <linux/nsproxy.h>
 #include <linux/rtnetlink.h>
+#include <linux/seq_file.h>
 #include <net/dcbnl.h>
 #include <net/net_namespace.h>
 
@@ -503,6 +506,42 @@ static void fill_counters(struct net_device *dev, struct ethtool_stats *stats, u
 	memcpy(out + PRIORITIES, port->tx_pause, sizeof(port->tx_pause));
 }
 
+/* Files */
+
+static void show_numbers(struct seq_file *out, const char *name, const u8 *first, size_t step)
+{
+	int i;
+
+	seq_printf(out, "\"%s\": [", name);
+	for (i = 0; i < PRIORITIES; i++)
+		seq_printf(out, i ? ", %u" : "%u", first[i * step]);
+	seq_puts(out, "]");
+}
+
+static void show_side(struct seq_file *out, const char *name, const struct side *side)
+{
+	seq_printf(out, ", \"%s\": {", name);
+	show_numbers(out, "priorities", &side->tc[0].priorities, sizeof(side->tc[0]));
+	seq_puts(out, ", ");
+	show_numbers(out, "strict", &side->tc[0].strict, sizeof(side->tc[0]));
+	seq_puts(out, ", ");
+	show_numbers(out, "share", side->group_share, 1);
+	seq_puts(out, "}");
+}
+
+static int cee_show(struct seq_file *out, void *unused)
+{
+	const struct port *port = out->private;
+
+	seq_puts(out, "{");
+	show_numbers(out, "pfc", port->cee_pfc, 1);
+	show_side(out, "tx", &port->tx);
+	show_side(out, "rx", &port->rx);
+	seq_puts(out, "}\n");
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(cee);
+
 /* Coming and going */
 
 static void make_files(struct port *port)
@@ -513,6 +552,7 @@ static void make_files(struct port *port)
 	port->folder = debugfs_create_dir(netdev_name(port->dev), top);
 	debugfs_create_u32("writes", 0644, port->folder, &port->writes);
 	debugfs_create_x32("lacks", 0644, port->folder, &port->lacks);
+	debugfs_create_file("cee", 0444, port->folder, port, &cee_fops);
 	for (i = 0; i < PRIORITIES; i++) {
 		snprintf(name, sizeof(name), "rx_prio%d_pause", i);
 		debugfs_create_u64(name, 0644, port->folder, &port->rx_pause[i]);
