@@ -156,18 +156,21 @@ struct ll_port_stats {
  * first cache line has what every packet needs.
  */
 struct ll_mmu {
-	__u64 bytes;         /* held now, came in by this port: guaranteed and shared */
-	__u64 headroom;      /* held now beside that: came in above xoff. Given back first */
-	__u64 peak;          /* highest sum of both since the last clear */
-	__u64 headroom_peak; /* highest `headroom` since the last clear */
-	__u64 egress_peak;   /* highest depth of this port's own leaf since the last clear */
-	__u64 xoff;          /* 1: the peer was told to stop */
-	__u64 xoff_ns;       /* when it was told so last, CLOCK_MONOTONIC */
-	__u64 over_limit;    /* packets that found no room in shared pool or headroom */
-	__u64 dropped;       /* those of them that were dropped: in lossy TCs */
-	__u64 tx_xoff;       /* PFC frames sent that stop this TC, refreshes included */
-	__u64 tx_xon;        /* PFC frames sent that let it go on */
-	__u64 reserved[5];
+	__u64 bytes;            /* held now, came in by this port: guaranteed and shared */
+	__u64 headroom;         /* held now beside that: came in above xoff. Given back first */
+	__u64 peak;             /* highest sum of both since the last clear */
+	__u64 headroom_peak;    /* highest `headroom` since the last clear */
+	__u64 egress_peak;      /* highest depth of this port's own leaf since the last clear */
+	__u64 xoff;             /* 1: the peer was told to stop */
+	__u64 xoff_ns;          /* when it was told so last, CLOCK_MONOTONIC */
+	__u64 discard_until_ns; /* of the deadlock watchdog: packets for this TC's own queue are dropped until
+				   then; 0: they are not. The daemon moves it on, so that nothing is dropped
+				   for long with nobody watching */
+	__u64 over_limit;       /* packets that found no room in shared pool or headroom */
+	__u64 dropped;          /* those of them that were dropped: in lossy TCs */
+	__u64 tx_xoff;          /* PFC frames sent that stop this TC, refreshes included */
+	__u64 tx_xon;           /* PFC frames sent that let it go on */
+	__u64 reserved[4];
 };
 
 /* Map `pools`: what all rows of `mmu` together hold. Shared and changed as `mmu` is. */
@@ -227,14 +230,13 @@ struct ll_pause {
 	__u64 rx_frames;      /* frames that named this TC */
 };
 
-/* Map `watchdog`, row per (port, TC): what the deadlock watchdog has in force. In user space's memory too. */
+/* Map `watchdog`, row per (port, TC): what the deadlock watchdog did, beside ll_mmu.discard_until_ns. In user
+ * space's memory too. */
 struct ll_watchdog {
-	__u64 discard_until_ns; /* packets for this TC's queue are dropped until then; 0: they are not. The
-				   daemon moves it on, so that nothing is dropped for long with nobody
-				   watching */
-	__u64 discarded;        /* packets dropped by it, those that waited in the queue included */
-	__u64 emptied;          /* of them, those that waited: the kernel has them among the queue's drops */
-	__u64 off; /* PFC is off: enum ll_pfc_off. Kept for the next daemon; the `pfc` row decides */
+	__u64 discarded; /* packets dropped by it, those that waited in the queue included */
+	__u64 emptied;   /* of them, those that waited: the kernel has them among the queue's drops */
+	__u64 off;       /* PFC is off: enum ll_pfc_off. Kept for the next daemon; the `pfc` row decides */
+	__u64 reserved;
 };
 enum ll_pfc_off {
 	LL_PFC_NOT_OFF = 0,

@@ -50,7 +50,7 @@ int ll_classify_ingress(struct __sk_buff *skb)
 	struct ll_headers h;
 	struct ll_class c;
 	__u32 key, where, kind;
-	int follows, counted;
+	int follows = 0, counted = -1;
 
 	if (!port)
 		return LL_TCX_NEXT;
@@ -65,10 +65,13 @@ int ll_classify_ingress(struct __sk_buff *skb)
 		return LL_TCX_DROP;
 	where = LL_ROCE_WHERE(&h);
 	kind = LL_ROCE_OTHER;
-	follows = ll_roce_on();
-	counted = follows ? ll_xdp_counted(skb) : -1;
-	if (h.ip && ((follows && counted) || port->host) && !ll_roce_is_other(skb, &h))
-		kind = (__u32)ll_roce_look(skb, where, &roce);
+	if (h.ip && !ll_roce_is_other((void *)(long)skb->data, (void *)(long)skb->data_end, &h)) {
+		follows = ll_roce_on();
+		if (follows)
+			counted = ll_xdp_counted(skb);
+		if ((follows && counted) || port->host)
+			kind = (__u32)ll_roce_look(skb, where, &roce);
+	}
 	if (LL_UNLIKELY(port->host) && h.ip && ll_host_ingress(skb, where, kind, &roce, port))
 		return LL_TCX_DROP;
 	if (LL_UNLIKELY(port->overlay) && h.ip && ll_overlay_ingress(skb, port->slot, h.l3_off, h.ip, h.tos))

@@ -132,17 +132,20 @@ int BPF_PROG(ll_left_queue, const struct sk_buff *skb, const struct net_device *
  */
 static __always_inline int was_discarded(const struct sk_buff *skb)
 {
+	struct ll_index *port;
 	struct ll_watchdog *w;
-	struct ll_port *port;
-	__u32 tc;
+	struct ll_mmu *m;
+	__u32 tc, row;
 
 	if (!is_ours(skb, skb->dev) || remembered(skb)->backlog >= LL_CB_ROW_CNP)
 		return 0;
-	port = ll_find_port((__u32)skb->dev->ifindex);
+	port = ll_find_index((__u32)skb->dev->ifindex);
 	tc = ll_tc_of_priority(skb->priority);
 	if (!port || tc >= LL_TCS)
 		return 0;
-	w = ll_discards(LL_ROW(port->slot, tc), 1);
+	row = LL_ROW(port->slot, tc);
+	m = bpf_map_lookup_elem(&mmu, &row);
+	w = m ? ll_discards(m, row, 1) : NULL;
 	if (!w)
 		return 0;
 	__sync_fetch_and_add(&w->emptied, 1);

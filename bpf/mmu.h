@@ -101,12 +101,11 @@ static __always_inline void ll_raise(__u64 *peak, __u64 level)
 }
 
 /* 1: the pool holds more than it has. */
-static __always_inline int ll_pool_add(__u32 id, __u64 bytes)
+static __always_inline int ll_pool_add(struct ll_pool *pool, __u64 bytes)
 {
-	struct ll_pool *pool = bytes ? ll_pool_of(id) : NULL;
 	__u64 used;
 
-	if (!pool)
+	if (!pool || !bytes)
 		return 0;
 	used = __sync_fetch_and_add(&pool->used, bytes) + bytes;
 	ll_raise(&pool->peak, used);
@@ -169,16 +168,15 @@ static __always_inline void ll_enter_headroom(struct ll_mmu *m, const struct ll_
 	__u64 held = __sync_fetch_and_add(&m->headroom, bytes) + bytes;
 
 	ll_raise(&m->headroom_peak, held);
-	if (ll_pool_add(LL_POOL_HEADROOM, bytes) | (held > p->headroom))
+	if (ll_pool_add(ll_pool_of(LL_POOL_HEADROOM), bytes) | (held > p->headroom))
 		__sync_fetch_and_add(&m->over_limit, 1);
 }
 
 /* Only a limited pool can be full. */
-static __always_inline int ll_has_room(const struct ll_mmu *m, const struct ll_pfc *p, __u32 bytes)
+static __always_inline int ll_has_room(const struct ll_mmu *m, const struct ll_pfc *p,
+				       const struct ll_pool *shared, __u32 bytes)
 {
-	struct ll_pool *shared = ll_pool_of(LL_POOL_SHARED);
-
-	if (!shared || LL_LIKELY(!shared->size) || LL_READ_ONCE(m->bytes) + bytes <= p->guaranteed)
+	if (LL_LIKELY(!shared->size) || LL_READ_ONCE(m->bytes) + bytes <= p->guaranteed)
 		return 1;
 	return (__s64)(LL_READ_ONCE(shared->used) + bytes) <= (__s64)shared->size;
 }
@@ -194,13 +192,15 @@ static __always_inline void ll_refuse(struct ll_mmu *m)
 }
 
 /* What is below its threshold, or knows none. */
-static __always_inline void ll_enter_shared(struct ll_mmu *m, const struct ll_pfc *p, __u32 bytes)
+static __always_inline void ll_enter_shared(struct ll_mmu *m, const struct ll_pfc *p, struct ll_pool *shared,
+					    __u32 bytes)
 {
 	__u64 before = __sync_fetch_and_add(&m->bytes, bytes);
-	__u64 shared = ll_shared_part(before + bytes, p->guaranteed) - ll_shared_part(before, p->guaranteed);
+	__u64 part = ll_shared_part(before + bytes, p->guaranteed) - ll_shared_part(before, p->guaranteed);
 
-	ll_pool_add(LL_POOL_GUARANTEED, bytes - shared);
-	if (ll_pool_add(LL_POOL_SHARED, shared))
+	if (part != bytes)
+		ll_pool_add(ll_pool_of(LL_POOL_GUARANTEED), bytes - part);
+	if (ll_pool_add(shared, part))
 		__sync_fetch_and_add(&m->over_limit, 1);
 }
 
@@ -223,6 +223,7 @@ static __always_inline int ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
 	__u32 ifindex = skb->ingress_ifindex;
 	__u32 bytes = skb->wire_len;
 	struct ll_index *ingress = ll_find_index(ifindex);
+	struct ll_pool *shared;
 	struct ll_mmu *m;
 	struct ll_pfc *p;
 	__u64 level;
@@ -233,16 +234,17 @@ static __always_inline int ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
 	row = LL_ROW(ingress->slot, tc);
 	m = bpf_map_lookup_elem(&mmu, &row);
 	p = bpf_map_lookup_elem(&pfc, &row);
-	if (!m || !p)
+	shared = ll_pool_of(LL_POOL_SHARED);
+	if (!m || !p || !shared)
 		return LL_TCX_NEXT;
 	level = LL_READ_ONCE(m->bytes) + LL_READ_ONCE(m->headroom) + bytes;
 	if (LL_UNLIKELY(p->on && (__s64)level > (__s64)ll_xoff_now(p))) {
 		ll_enter_above(skb, ifindex, row, bytes);
-	} else if (LL_UNLIKELY(!p->lossless && !ll_has_room(m, p, bytes))) {
+	} else if (LL_UNLIKELY(!p->lossless && !ll_has_room(m, p, shared, bytes))) {
 		ll_refuse(m);
 		return LL_TCX_DROP;
 	} else {
-		ll_enter_shared(m, p, bytes);
+		ll_enter_shared(m, p, shared, bytes);
 	}
 	ll_raise(&m->peak, level);
 	skb->cb[LL_CB_COOKIE] = ll_cookie;
@@ -252,18 +254,20 @@ static __always_inline int ll_mmu_enter(struct __sk_buff *skb, __u32 tc)
 }
 
 /*
- * Whether the deadlock watchdog has a TC's packets dropped; counts them. The row that says so, or NULL. A
- * drop with nobody to watch it ends by itself.
+ * Whether the deadlock watchdog has the packets of a TC (`m` and `row`) dropped; counts them. Its row, or
+ * NULL. A drop with nobody to watch it ends by itself.
  */
-static __always_inline struct ll_watchdog *ll_discards(__u32 row, __u32 packets)
+static __always_inline struct ll_watchdog *ll_discards(const struct ll_mmu *m, __u32 row, __u32 packets)
 {
-	struct ll_watchdog *w = bpf_map_lookup_elem(&watchdog, &row);
+	struct ll_watchdog *w;
 
-	if (LL_LIKELY(!w || !LL_READ_ONCE(w->discard_until_ns)))
+	if (LL_LIKELY(!LL_READ_ONCE(m->discard_until_ns)))
 		return NULL;
-	if (bpf_ktime_get_ns() > LL_READ_ONCE(w->discard_until_ns))
+	if (bpf_ktime_get_ns() > LL_READ_ONCE(m->discard_until_ns))
 		return NULL;
-	__sync_fetch_and_add(&w->discarded, packets);
+	w = bpf_map_lookup_elem(&watchdog, &row);
+	if (w)
+		__sync_fetch_and_add(&w->discarded, packets);
 	return w;
 }
 
@@ -271,13 +275,10 @@ static __always_inline struct ll_watchdog *ll_discards(__u32 row, __u32 packets)
  * The egress view: depth that the packet makes, and whether it may. A lossy queue may be held to a share of
  * what is free of the shared pool; its own limit is the leaf's.
  */
-static __always_inline int ll_mmu_egress(__u32 row, const struct ll_wred *w, __u64 depth)
+static __always_inline int ll_mmu_egress(struct ll_mmu *m, const struct ll_wred *w, __u64 depth)
 {
-	struct ll_mmu *m = bpf_map_lookup_elem(&mmu, &row);
 	struct ll_pool *shared;
 
-	if (!m)
-		return LL_TCX_NEXT;
 	if (LL_UNLIKELY(w->egress_alpha)) {
 		shared = ll_pool_of(LL_POOL_SHARED);
 		if (shared &&

@@ -81,8 +81,8 @@ static __always_inline int apply(struct __sk_buff *skb, const struct ll_wred *w,
 }
 
 /* WRED/ECN by the depth the packet finds. */
-static __always_inline int mark(struct __sk_buff *skb, __u32 row, __u32 tc, const struct ll_headers *h,
-				__u32 segments)
+static __always_inline int mark(struct __sk_buff *skb, struct ll_mmu *m, __u32 row, __u32 tc,
+				const struct ll_headers *h, __u32 segments)
 {
 	struct ll_ecn_stats *stats = bpf_map_lookup_elem(&ecn_stats, &row);
 	struct ll_wred *w = bpf_map_lookup_elem(&wred, &row);
@@ -98,7 +98,7 @@ static __always_inline int mark(struct __sk_buff *skb, __u32 row, __u32 tc, cons
 			stats->no_depth += segments;
 		return LL_TCX_NEXT;
 	}
-	if (ll_mmu_egress(row, w, depth + skb->wire_len) == LL_TCX_DROP)
+	if (ll_mmu_egress(m, w, depth + skb->wire_len) == LL_TCX_DROP)
 		return LL_TCX_DROP;
 	ll_ipcc_join(skb, h, row, depth);
 	if (!(w->flags & LL_WRED_ON) || !selected(w, row, depth))
@@ -111,6 +111,7 @@ int ll_port_egress(struct __sk_buff *skb)
 {
 	struct ll_port *port = ll_find_port(skb->ifindex);
 	struct ll_headers h;
+	struct ll_mmu *m;
 	__u32 tc, queue_tc, row, segments;
 
 	if (!port)
@@ -134,9 +135,12 @@ int ll_port_egress(struct __sk_buff *skb)
 	ll_roce_leave(skb, &h, queue_tc);
 	row = LL_ROW(port->slot, queue_tc);
 	segments = ll_segments(skb);
-	if (LL_UNLIKELY(ll_discards(row, segments)))
+	m = bpf_map_lookup_elem(&mmu, &row);
+	if (!m)
+		return LL_TCX_NEXT;
+	if (LL_UNLIKELY(ll_discards(m, row, segments)))
 		return LL_TCX_DROP;
-	if (mark(skb, row, queue_tc, &h, segments) == LL_TCX_DROP)
+	if (mark(skb, m, row, queue_tc, &h, segments) == LL_TCX_DROP)
 		return LL_TCX_DROP;
 	if (LL_UNLIKELY(port->host & LL_HOST_RP) && h.ip)
 		ll_host_pace(skb, port->slot, LL_ROCE_WHERE(&h));

@@ -31,24 +31,6 @@ __noinline int ll_roce_look(struct __sk_buff *skb, __u32 where, struct ll_roce_p
 	return kind;
 }
 
-/*
- * 1: nothing that ll_roce_look() could find is in this packet. It spares most others the call. For plain
- * packets; what is not UDP, or goes to another port in one piece.
- */
-static __always_inline int ll_roce_is_other(struct __sk_buff *skb, const struct ll_headers *h)
-{
-	const __u8 *ip = (const __u8 *)(long)skb->data + LL_ETH_HLEN;
-	const __u8 *udp = ip + (h->ip == 4 ? LL_IPV4_HLEN : LL_IPV6_HLEN);
-
-	if (h->l3_off != LL_ETH_HLEN || ip + LL_IPV6_HLEN + 4 > (const __u8 *)(long)skb->data_end)
-		return 0;
-	if (ip[h->ip == 4 ? 9 : 6] != LL_PROTO_UDP)
-		return 1;
-	if (h->ip == 4 && (ip[0] != 0x45 || ll_get16(ip + 6) & 0x3fff))
-		return 0;
-	return ll_get16(udp + 2) != LL_ROCE_PORT;
-}
-
 /* What a CNP on our way back to the sender needs; `tc` until egress says better. */
 __noinline int ll_roce_note_link(struct __sk_buff *skb, const struct ll_roce_key *key, __u32 slot, __u32 tc)
 {

@@ -371,6 +371,24 @@ ll_inline enum ll_roce_kind ll_roce_parse_ip(const __u8 *ip, const __u8 *end, __
 }
 
 /*
+ * 1: the frame, of which [data, end) may be read and ll_parse() found `h`, has nothing to do with RoCEv2: it
+ * is not UDP, or goes to another port, in one piece. Looks only at plain headers; for all others 0.
+ */
+ll_inline int ll_roce_is_other(const void *data, const void *end, const struct ll_headers *h)
+{
+	const __u8 *ip = (const __u8 *)data + LL_ETH_HLEN;
+	const __u8 *udp = ip + (h->ip == 4 ? LL_IPV4_HLEN : LL_IPV6_HLEN);
+
+	if (!h->ip || h->l3_off != LL_ETH_HLEN || ip + LL_IPV6_HLEN + 4 > (const __u8 *)end)
+		return 0;
+	if (ip[h->ip == 4 ? 9 : 6] != 17)
+		return 1;
+	if (h->ip == 4 && (ip[0] != 0x45 || ll_get16(ip + 6) & 0x3fffu))
+		return 0;
+	return ll_get16(udp + 2) != LL_ROCE_PORT;
+}
+
+/*
  * Parses an Ethernet frame with up to two 802.1Q/802.1ad tags. [data, data_end) is what may be read and
  * holds at least the headers up to the BTH; frame_len is the length of the whole frame without FCS, of
  * which the tail need not be readable. Checks lengths and the IPv4 checksum, not the ICRC. *r is valid

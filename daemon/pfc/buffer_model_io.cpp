@@ -13,10 +13,10 @@ namespace {
 constexpr unsigned kMaxInterval = 8;  // calls
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
-constexpr __u64 ll_mmu::* kMembers[] = {&ll_mmu::bytes,         &ll_mmu::headroom,    &ll_mmu::peak,
-                                        &ll_mmu::headroom_peak, &ll_mmu::egress_peak, &ll_mmu::xoff,
-                                        &ll_mmu::xoff_ns,       &ll_mmu::over_limit,  &ll_mmu::dropped,
-                                        &ll_mmu::tx_xoff,       &ll_mmu::tx_xon};
+constexpr __u64 ll_mmu::* kMembers[] = {
+    &ll_mmu::bytes,       &ll_mmu::headroom, &ll_mmu::peak,    &ll_mmu::headroom_peak,
+    &ll_mmu::egress_peak, &ll_mmu::xoff,     &ll_mmu::xoff_ns, &ll_mmu::over_limit,
+    &ll_mmu::dropped,     &ll_mmu::tx_xoff,  &ll_mmu::tx_xon,  &ll_mmu::discard_until_ns};
 
 // The queues of these TCs (bit by bit) of all ports. A packet that the device did not take goes back to the
 // root and is in no leaf; it counts for all TCs, since nothing tells of which it is.

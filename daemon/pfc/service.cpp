@@ -18,8 +18,8 @@ namespace {
 constexpr __u64 ll_pause::* kPauseMembers[] = {
     &ll_pause::since_ns,       &ll_pause::paused_ns, &ll_pause::transitions, &ll_pause::until_ns,
     &ll_pause::asked_since_ns, &ll_pause::asked_ns,  &ll_pause::last_ns,     &ll_pause::rx_frames};
-constexpr __u64 ll_watchdog::* kWatchdogMembers[] = {&ll_watchdog::discard_until_ns, &ll_watchdog::discarded,
-                                                     &ll_watchdog::emptied, &ll_watchdog::off};
+constexpr __u64 ll_watchdog::* kWatchdogMembers[] = {&ll_watchdog::discarded, &ll_watchdog::emptied,
+                                                     &ll_watchdog::off};
 
 }  // namespace
 

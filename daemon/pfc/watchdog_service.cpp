@@ -82,7 +82,7 @@ void WatchdogService::set_port(const PortInfo& info, Nanos now) {
       const std::uint32_t row = LL_ROW(info.slot, tc);
       const std::uint64_t off = rows_.watchdog.get(row, &ll_watchdog::off);
       const WatchdogEffect found{.pfc_off = off != LL_PFC_NOT_OFF,
-                                 .drop = rows_.watchdog.get(row, &ll_watchdog::discard_until_ns) != 0};
+                                 .drop = rows_.mmu.get(row, &ll_mmu::discard_until_ns) != 0};
       carry_out(port, tc, dog.take_over(found, off_reason(off)));
       carry_out(port, tc, dog.set_escape(escape_, now));
       publish(port, tc);
@@ -95,9 +95,10 @@ void WatchdogService::set_port(const PortInfo& info, Nanos now) {
 void WatchdogService::remove_port(std::uint32_t slot) {
   const auto at = ports_.find(slot);
   if (at == ports_.end()) return;
-  for (unsigned tc = 0; tc < kTcs; ++tc)
-    for (const auto member : {&ll_watchdog::discard_until_ns, &ll_watchdog::off})
-      rows_.watchdog.at(LL_ROW(slot, tc), member).store(0, std::memory_order_relaxed);
+  for (unsigned tc = 0; tc < kTcs; ++tc) {
+    rows_.mmu.at(LL_ROW(slot, tc), &ll_mmu::discard_until_ns).store(0, std::memory_order_relaxed);
+    rows_.watchdog.at(LL_ROW(slot, tc), &ll_watchdog::off).store(0, std::memory_order_relaxed);
+  }
   ports_.erase(at);
 }
 
@@ -204,7 +205,7 @@ void WatchdogService::carry_out(Port& port, unsigned tc, const WatchdogSteps& st
 void WatchdogService::publish(const Port& port, unsigned tc) {
   const Watchdog& dog = port.classes[tc].dog;
   const std::uint32_t row = LL_ROW(port.info.slot, tc);
-  rows_.watchdog.at(row, &ll_watchdog::discard_until_ns)
+  rows_.mmu.at(row, &ll_mmu::discard_until_ns)
       .store(dog.effect().drop ? dog.lease_until_ns() : 0, std::memory_order_relaxed);
   rows_.watchdog.at(row, &ll_watchdog::off).store(off_row(dog), std::memory_order_relaxed);
 }

@@ -109,6 +109,47 @@ void measure_programs(const Effort& effort) {
   std::printf("  egress, above Kmax, averaged depth        %5.0f\n", averaged);
 }
 
+// What each stage that a port may have adds to a packet that is none of its own, and to RoCEv2.
+void measure_stages(const Effort& effort) {
+  ScratchPort port;
+  const Bytes roce = from_hex(read_golden("ecn.tsv")[6][1]);
+  Bytes udp = roce;
+  udp[36] = udp[37] = 9;  // destination port
+  ll_port nothing = default_port_row();
+  const auto with = [&](__u8 ll_port::* member, __u8 value) {
+    ll_port row = nothing;
+    row.*member = value;
+    return row;
+  };
+  struct Stage {
+    const char* name;
+    ll_port row;
+    bool flows = false;
+  };
+  const Stage stages[] = {{.name = "nothing on", .row = nothing},
+                          {.name = "RoCEv2 flows", .row = nothing, .flows = true},
+                          {.name = "zones", .row = with(&ll_port::guard, LL_GUARD_ZONES)},
+                          {.name = "ECN overlay", .row = with(&ll_port::overlay, 1)},
+                          {.name = "DCQCN of a host", .row = with(&ll_port::host, LL_HOST_NP | LL_HOST_RP)},
+                          {.name = "hook flows", .row = with(&ll_port::group, 1)}};
+  const RunContext in{.ifindex = port.ifindex()};
+  const RunContext out{
+      .ifindex = port.ifindex(), .ingress_ifindex = port.ifindex(), .priority = LL_PRIORITY(3)};
+  std::printf("stages, ns a packet      ingress: UDP  RoCEv2    egress: UDP  RoCEv2\n");
+  for (const Stage& stage : stages) {
+    port.set_port(stage.row);
+    ll_roce_config config{};
+    config.on = stage.flows ? 1 : 0;
+    if (auto ok = port.datapath().maps().roce_config.set(0, config); !ok)
+      throw std::runtime_error(ok.error());
+    std::printf("  %-22s", stage.name);
+    for (const auto& [hook, context] : {std::pair{Hook::Ingress, in}, std::pair{Hook::Egress, out}})
+      std::printf(" %13.0f  %6.0f", nanoseconds(port.datapath().program(hook), udp, context, effort),
+                  nanoseconds(port.datapath().program(hook), roce, context, effort));
+    std::printf("\n");
+  }
+}
+
 // h0 - p0 [bridge] p1 - h1; p0 is the ScratchPort's.
 class Bridge {
  public:
@@ -316,6 +357,7 @@ int main(int argc, char** argv) {
   enter_private_namespace();
   try {
     measure_programs(effort);
+    measure_stages(effort);
     measure_buffer_model(effort);
     measure_bridge(effort);
   } catch (const std::exception& error) {

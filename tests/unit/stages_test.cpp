@@ -144,6 +144,45 @@ RC_GTEST_PROP(Parse, SurvivesAnyBytes, ()) {
   RC_ASSERT(h.ip == 0 || h.l3_off + 20U <= bytes.size());
 }
 
+bool same(const ll_headers& a, const ll_headers& b) {
+  return a.l3_off == b.l3_off && a.ip == b.ip && a.tos == b.tos && a.pcp == b.pcp && a.bad == b.bad;
+}
+
+TEST(Parse, WhatIsPlain) {
+  std::vector<std::uint8_t> v4(34);
+  v4[12] = 0x08;
+  v4[14] = 0x45;
+  std::vector<std::uint8_t> v6(54);
+  v6[12] = 0x86;
+  v6[13] = 0xdd;
+  v6[14] = 0x60;
+  ll_headers h{};
+  for (const auto& frame : {v4, v6}) {
+    EXPECT_TRUE(ll_parse_plain(frame.data(), frame.data() + frame.size(), &h));
+    EXPECT_FALSE(ll_parse_plain(frame.data(), frame.data() + frame.size() - 1, &h));
+  }
+  v4[14] = 0x46;  // an option
+  v4.resize(60);
+  EXPECT_FALSE(ll_parse_plain(v4.data(), v4.data() + v4.size(), &h));
+}
+
+RC_GTEST_PROP(Parse, ThePlainWayFindsTheSame, ()) {
+  const auto size = *rc::gen::inRange<std::size_t>(15, 90);
+  std::vector<std::uint8_t> bytes =
+      *rc::gen::container<std::vector<std::uint8_t>>(size, rc::gen::arbitrary<std::uint8_t>());
+  const auto type = *rc::gen::element<std::uint16_t>(0x0800, 0x86dd, 0x8100, 0x88cc);
+  bytes[12] = static_cast<std::uint8_t>(type >> 8);
+  bytes[13] = static_cast<std::uint8_t>(type);
+  bytes[14] = *rc::gen::element<std::uint8_t>(0x45, 0x46, 0x44, 0x60, 0x6f);
+  bytes.shrink_to_fit();
+  ll_headers plain{.l3_off = 1, .ip = 2, .tos = 3, .pcp = 4, .bad = 5};
+  const ll_headers before = plain;
+  ll_headers any{};
+  ll_parse(bytes.data(), bytes.data() + bytes.size(), &any);
+  const bool is_plain = ll_parse_plain(bytes.data(), bytes.data() + bytes.size(), &plain);
+  RC_ASSERT(same(plain, is_plain ? any : before));
+}
+
 TEST(Classify, PrioritiesAndIndicesReadBack) {
   for (std::uint32_t tc = 0; tc < LL_TCS; ++tc) {
     EXPECT_EQ(ll_tc_of_priority(LL_PRIORITY(tc)), tc);
