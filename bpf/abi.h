@@ -15,7 +15,7 @@
 #include <linux/types.h>
 #endif
 
-#define LL_ABI_VERSION 3u
+#define LL_ABI_VERSION 4u
 
 #define LL_TCS 8u         /* traffic classes of a port, 802.1Q priorities 0-7 */
 #define LL_DSCPS 64u      /* code points of RFC 2474 */

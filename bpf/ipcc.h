@@ -109,7 +109,7 @@ __noinline int ll_ipcc_tell(struct __sk_buff *skb, __u32 where, __u32 row, __u32
 		return 0;
 	}
 	ll_ipcc_used(state, bpf_get_prandom_u32());
-	f = bpf_map_lookup_elem(&roce_flows, &key);
+	f = ll_roce_flow_of(&key);
 	if (!f || f->how == LL_PAIR_NONE) {
 		stats->unpaired++;
 		return 0;

@@ -13,14 +13,16 @@
 #include "stages/hook_flow.h"
 #include "stages/ipcc.h"
 #include "stages/roce_pair.h"
+#include "stages/roce_table.h"
 
 #ifndef LL_MAP
 #define LL_MAP extern
 #endif
 
 /* Set once before the programs are loaded: whose packets they are. */
-extern const volatile __u32 ll_netns;  /* inode number of the instance's network namespace */
-extern const volatile __u32 ll_cookie; /* LL_CB_COOKIE of this instance, not 0 */
+extern const volatile __u32 ll_netns;     /* inode number of the instance's network namespace */
+extern const volatile __u32 ll_cookie;    /* LL_CB_COOKIE of this instance, not 0 */
+extern const volatile __u32 ll_roce_sets; /* that the flow table has */
 
 LL_MAP struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -287,11 +289,21 @@ LL_MAP struct {
 	__type(value, struct ll_roce_config);
 } roce_config SEC(".maps");
 
-/* As many rows as the configuration says (Datapath::open). The flow that was seen longest ago makes room. */
+/* The flow table (stages/roce_table.h), as large as the configuration says (Datapath::open). What can be
+ * mapped begins on a page, so that rows begin on a cache line. */
 LL_MAP struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, LL_ROCE_FLOWS_DEFAULT);
-	__type(key, struct ll_roce_key);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_ROCE_SETS_DEFAULT);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct ll_roce_set);
+} roce_sets SEC(".maps");
+
+LL_MAP struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LL_ROCE_SETS_DEFAULT *LL_ROCE_WAYS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
 	__type(value, struct ll_roce_flow);
 } roce_flows SEC(".maps");
 

@@ -34,7 +34,7 @@ __noinline int ll_roce_look(struct __sk_buff *skb, __u32 where, struct ll_roce_p
 /* What a CNP on our way back to the sender needs; `tc` until egress says better. */
 __noinline int ll_roce_note_link(struct __sk_buff *skb, const struct ll_roce_key *key, __u32 slot, __u32 tc)
 {
-	struct ll_roce_flow *f = key ? bpf_map_lookup_elem(&roce_flows, key) : NULL;
+	struct ll_roce_flow *f = key ? ll_roce_flow_of(key) : NULL;
 	const __u8 *eth = (void *)(long)skb->data;
 
 	if (!f || eth + LL_ETH_HLEN > (const __u8 *)(long)skb->data_end)
@@ -57,7 +57,7 @@ static __always_inline void ll_roce_pair_row(const struct ll_roce_key *key, __u3
 					     __u32 dst_id)
 {
 	struct ll_roce_pair pair = {.peer_qpn = peer, .src_id = src_id, .dst_id = dst_id};
-	struct ll_roce_flow *f = bpf_map_lookup_elem(&roce_flows, key);
+	struct ll_roce_flow *f = ll_roce_flow_of(key);
 
 	bpf_map_update_elem(&roce_pairs, key, &pair, BPF_ANY);
 	if (f)
@@ -66,7 +66,7 @@ static __always_inline void ll_roce_pair_row(const struct ll_roce_key *key, __u3
 
 static __always_inline void ll_roce_unpair_row(const struct ll_roce_key *key)
 {
-	struct ll_roce_flow *f = bpf_map_lookup_elem(&roce_flows, key);
+	struct ll_roce_flow *f = ll_roce_flow_of(key);
 
 	bpf_map_delete_elem(&roce_pairs, key);
 	if (f)

@@ -8,28 +8,30 @@
 
 #include "kernel.h"
 #include "maps.h"
+#include "roce_table.h"
 #include "stages/roce_pair.h"
 
-static const struct ll_roce_flow ll_no_flow;
-
-/* The flow's row, a new one if it has none; NULL: there is no room. */
+/* The packet's flow, taken up if it is new; NULL: there is no room. */
 static __always_inline struct ll_roce_flow *ll_roce_row(const struct ll_roce_key *key,
 							struct ll_roce_stats *stats, __u64 now)
 {
-	struct ll_roce_flow *f = bpf_map_lookup_elem(&roce_flows, key);
 	const struct ll_roce_pair *pair;
+	struct ll_roce_flow *f;
+	int row = ll_roce_find(key, 1);
 
-	if (LL_LIKELY(f != NULL))
-		return f;
-	/* Another CPU may have been faster. */
-	bpf_map_update_elem(&roce_flows, key, &ll_no_flow, BPF_NOEXIST);
-	f = bpf_map_lookup_elem(&roce_flows, key);
-	if (!f) {
+	if (LL_LIKELY(row >= 0))
+		return ll_roce_flow_at((__u32)row);
+	row = ll_roce_take(key, now);
+	if (row < 0) {
 		stats->no_room++;
 		return NULL;
 	}
+	if (row & LL_ROCE_EVICTED)
+		stats->evicted++;
+	f = ll_roce_flow_at((__u32)row & ~LL_ROCE_EVICTED);
+	if (!f)
+		return NULL;
 	stats->flows++;
-	f->first_ns = now;
 	pair = bpf_map_lookup_elem(&roce_pairs, key);
 	if (pair)
 		ll_roce_pair_set(f, pair->peer_qpn, LL_PAIR_CM, 1);
@@ -84,7 +86,7 @@ static __always_inline __u32 ll_roce_asked(const struct ll_roce_key *key, const 
 
 static __always_inline void ll_roce_drop_guess(const struct ll_roce_key *key)
 {
-	struct ll_roce_flow *f = bpf_map_lookup_elem(&roce_flows, key);
+	struct ll_roce_flow *f = ll_roce_flow_of(key);
 
 	if (f && f->how != LL_PAIR_CM)
 		ll_roce_pair_drop(f);
@@ -98,7 +100,7 @@ static __always_inline void ll_roce_conclude(struct ll_roce_flow *f, const struc
 	struct ll_roce_key back;
 
 	ll_roce_key_reverse(key, peer, &back);
-	requests = bpf_map_lookup_elem(&roce_flows, &back);
+	requests = ll_roce_flow_of(&back);
 	if (!requests)
 		return;
 	if (requests->how != LL_PAIR_NONE && requests->peer_qpn != key->qp) {
@@ -139,7 +141,7 @@ __weak int ll_roce_answer(struct ll_roce_flow *f, const struct ll_roce_key *key,
 		return 0;
 	if (f->how != LL_PAIR_NONE) {
 		ll_roce_key_reverse(key, f->peer_qpn, &back);
-		requests = bpf_map_lookup_elem(&roce_flows, &back);
+		requests = ll_roce_flow_of(&back);
 		if (requests && ll_roce_doubts(f, requests, r->psn)) {
 			stats->contradicted++;
 			if (requests->how != LL_PAIR_CM && requests->peer_qpn == key->qp)
@@ -164,7 +166,7 @@ static __always_inline void ll_roce_see_cnp(const struct ll_roce_flow *f, const 
 	if (f->how == LL_PAIR_NONE)
 		return;
 	ll_roce_key_reverse(key, f->peer_qpn, &back);
-	data = bpf_map_lookup_elem(&roce_flows, &back);
+	data = ll_roce_flow_of(&back);
 	if (data)
 		data->cnps_seen++;
 }

@@ -4,6 +4,7 @@
 #define LOSSLESS_ROCE_EGRESS_H
 
 #include "roce_read.h"
+#include "roce_table.h"
 #include "stages/classify.h"
 
 #define LL_ROCE_LEAVES 0x1 /* where it leaves, and in which TC */
@@ -18,7 +19,7 @@ __noinline int ll_roce_egress(struct __sk_buff *skb, __u32 where, __u32 tc, __u3
 
 	if (ll_roce_read(skb, where, &r, &key) != LL_ROCE_OK)
 		return 0;
-	f = bpf_map_lookup_elem(&roce_flows, &key);
+	f = ll_roce_flow_of(&key);
 	if (!f)
 		return 0;
 	if (what & LL_ROCE_LEAVES) {

@@ -94,6 +94,7 @@ std::string statistics_text(const v1::GetRoceStatisticsReply& reply, const Style
   Table table({{"PORT", "", true},
                {"PACKETS", ""},
                {"NEW", "flows"},
+               {"EVICTED", "flows"},
                {"NO ROOM", "flows"},
                {"MESSAGES", "CM"},
                {"ENDED", "CM"},
@@ -111,8 +112,9 @@ std::string statistics_text(const v1::GetRoceStatisticsReply& reply, const Style
       kinds += fmt::format("{}: {} {}\n", p.port(), format_count(count), kind);
     }
     table.add({text_cell(p.port()), count_cell(p.packets()), count_cell(p.new_flows()),
-               count_cell(p.no_room(), Tone::Bad), count_cell(p.cm_messages()), count_cell(p.released()),
-               count_cell(p.paired_cm()), count_cell(p.paired_ack()), count_cell(p.paired_read()),
+               count_cell(p.evicted(), Tone::Warn), count_cell(p.no_room(), Tone::Bad),
+               count_cell(p.cm_messages()), count_cell(p.released()), count_cell(p.paired_cm()),
+               count_cell(p.paired_ack()), count_cell(p.paired_read()),
                count_cell(p.contradicted(), Tone::Warn), count_cell(p.refused(), Tone::Warn),
                count_cell(bad, Tone::Warn)});
   }

@@ -158,8 +158,12 @@ Status Datapath::load(const std::string& build, const MapSizes& sizes) {
     if (const int error = bpf_map__set_pin_path(map, (dir + "/" + bpf_map__name(map)).c_str()))
       return fail_errno("cannot set a pin path", error);
   }
-  for (bpf_map* sized : {skeleton_->maps.roce_flows, skeleton_->maps.roce_pairs})
-    if (auto ok = resize(sized, sizes.roce_flows); !ok) return ok;
+  const std::uint32_t sets = ll_roce_sets_for(sizes.roce_flows);
+  skeleton_->rodata->ll_roce_sets = sets;
+  for (const auto& [sized, rows] : {std::pair{skeleton_->maps.roce_sets, sets},
+                                    std::pair{skeleton_->maps.roce_flows, sets * LL_ROCE_WAYS},
+                                    std::pair{skeleton_->maps.roce_pairs, sizes.roce_flows}})
+    if (auto ok = resize(sized, rows); !ok) return ok;
   if (const int error = datapath_bpf__load(skeleton_.get()))
     return fail("cannot load the BPF programs: " + errno_text(error) +
                 (last_libbpf_line.empty() ? "" : " (" + last_libbpf_line + ")"));
@@ -187,7 +191,10 @@ Status Datapath::load(const std::string& build, const MapSizes& sizes) {
            .hook_stats = CounterMap<ll_hook_stats>(bpf_map__fd(maps.hook_stats)),
            .hook_flows = Map<ll_hook_key, ll_hook_flow>(bpf_map__fd(maps.hook_flows)),
            .roce_config = Map<std::uint32_t, ll_roce_config>(bpf_map__fd(maps.roce_config)),
-           .roce_flows = Map<ll_roce_key, ll_roce_flow>(bpf_map__fd(maps.roce_flows)),
+           .roce_sets = Map<std::uint32_t, ll_roce_set>(bpf_map__fd(maps.roce_sets)),
+           .roce_flows = Map<std::uint32_t, ll_roce_flow>(bpf_map__fd(maps.roce_flows)),
+           .roce_set_count = sets,
+           .roce_forget = bpf_program__fd(skeleton_->progs.ll_roce_forget),
            .roce_pairs = Map<ll_roce_key, ll_roce_pair>(bpf_map__fd(maps.roce_pairs)),
            .roce_stats = CounterMap<ll_roce_stats>(bpf_map__fd(maps.roce_stats)),
            .ipcc = Map<std::uint32_t, ll_ipcc>(bpf_map__fd(maps.ipcc)),
@@ -216,7 +223,8 @@ int Datapath::program(Hook hook) {
 
 Status Datapath::load_xdp() {
   if (xdp_) return {};
-  auto loaded = XdpProgram::load(skeleton_->obj, skeleton_->rodata->ll_cookie);
+  auto loaded =
+      XdpProgram::load(skeleton_->obj, skeleton_->rodata->ll_cookie, skeleton_->rodata->ll_roce_sets);
   if (!loaded) return std::unexpected(loaded.error());
   xdp_ = std::move(*loaded);
   return {};

@@ -18,6 +18,7 @@
 #include "bpf/stages/hook_flow.h"
 #include "bpf/stages/ipcc.h"
 #include "bpf/stages/roce_pair.h"
+#include "bpf/stages/roce_table.h"
 #include "loader/map.h"
 #include "loader/pins_io.h"
 #include "loader/port_table.h"
@@ -53,7 +54,10 @@ struct Maps {
   CounterMap<ll_hook_stats> hook_stats;
   Map<ll_hook_key, ll_hook_flow> hook_flows;
   Map<std::uint32_t, ll_roce_config> roce_config;
-  Map<ll_roce_key, ll_roce_flow> roce_flows;
+  Map<std::uint32_t, ll_roce_set> roce_sets;
+  Map<std::uint32_t, ll_roce_flow> roce_flows;  // by row
+  std::uint32_t roce_set_count = 0;
+  int roce_forget = -1;  // program that takes flows out of the table
   Map<ll_roce_key, ll_roce_pair> roce_pairs;
   CounterMap<ll_roce_stats> roce_stats;
   Map<std::uint32_t, ll_ipcc> ipcc;
@@ -71,7 +75,7 @@ struct Maps {
   int pfc_events = -1;   // ring buffer of ll_pfc_event
 };
 
-// Rows of the maps whose size is configured.
+// What the size of maps is made of.
 struct MapSizes {
   std::uint32_t roce_flows = LL_ROCE_FLOWS_DEFAULT;  // LL_ROCE_FLOWS_MIN to LL_ROCE_FLOWS_MAX; pairs as many
 };

@@ -36,10 +36,12 @@ std::unexpected<std::string> why_not(unsigned ifindex, int error) {
 
 }  // namespace
 
-Result<XdpProgram> XdpProgram::load(const bpf_object* datapath, std::uint32_t cookie) {
+Result<XdpProgram> XdpProgram::load(const bpf_object* datapath, std::uint32_t cookie,
+                                    std::uint32_t roce_sets) {
   Skeleton skeleton(port_xdp_bpf__open(), port_xdp_bpf__destroy);
   if (!skeleton) return fail_errno("cannot open the BPF object of XDP", errno);
   skeleton->rodata->ll_cookie = cookie;
+  skeleton->rodata->ll_roce_sets = roce_sets;
   bpf_map* map = nullptr;
   bpf_object__for_each_map(map, skeleton->obj) {
     if (bpf_map__is_internal(map)) continue;

@@ -17,8 +17,8 @@ namespace lossless {
 
 class XdpProgram {
  public:
-  // On the maps of the loaded object `datapath`, and with its cookie.
-  static Result<XdpProgram> load(const bpf_object* datapath, std::uint32_t cookie);
+  // On the maps of the loaded object `datapath`, and with its cookie and its flow table's number of sets.
+  static Result<XdpProgram> load(const bpf_object* datapath, std::uint32_t cookie, std::uint32_t roce_sets);
 
   // In native mode alone, as a link that is pinned at `path`.
   Status attach(unsigned ifindex, const std::string& path) const;

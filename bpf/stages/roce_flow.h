@@ -19,7 +19,7 @@
 #define LL_ROCE_FLOWS_MIN 1024u
 #define LL_ROCE_FLOWS_MAX 1000000u
 
-/* Key of the maps `roce_flows` and `roce_pairs`. Addresses in wire order, IPv4 as ::ffff:a.b.c.d. */
+/* Key of a flow, and of the map `roce_pairs`. Addresses in wire order, IPv4 as ::ffff:a.b.c.d. */
 struct ll_roce_key {
 	__u32 src[4];
 	__u32 dst[4];
@@ -35,14 +35,15 @@ enum ll_pair_how {
 };
 
 /*
- * Map `roce_flows`, LRU. Several CPUs may write at once: counters of packets and bytes are exact, the others
- * may miss a step then.
+ * A row of the map `roce_flows`; stages/roce_table.h says which. Several CPUs may write at once: counters of
+ * packets and bytes are exact, the others may miss a step then.
  *
  * Most of what a packet costs here is waiting for memory, so there is an order in it: what every packet needs
- * comes first, and ends with the cache line in which the kernel puts the end of the key; the size makes an
- * entry of the kernel's table, 48 bytes and the key before this, four whole lines.
+ * comes first, in the first two of three whole cache lines.
  */
 struct ll_roce_flow {
+	struct ll_roce_key key;
+	__u32 live; /* 0: a row without a flow */
 	__u64 packets;
 	__u64 bytes;    /* of frames without FCS */
 	__u64 last_ns;  /* CLOCK_MONOTONIC, in steps of the kernel's tick, and so are the others */
@@ -82,13 +83,12 @@ struct ll_roce_flow {
 	__u8 eth_dst[6];
 	__u8 tagged; /* 1: there was a tag */
 	__u8 notes;  /* requests noted since the last tick, 255 at most (stages/roce_pair.h) */
-	__u8 reserved[22];
+	__u8 reserved[6];
 };
 
-#define LL_ROCE_FLOW_HOT 40u /* bytes that every packet needs */
 #ifdef __cplusplus
-static_assert(offsetof(ll_roce_flow, first_ns) == LL_ROCE_FLOW_HOT);
-static_assert((48 + (sizeof(ll_roce_key) + 7) / 8 * 8 + sizeof(ll_roce_flow)) % 64 == 0);
+static_assert(offsetof(ll_roce_flow, first_ns) == 80);
+static_assert(sizeof(ll_roce_flow) == 192);
 #endif
 
 #define LL_ROCE_HAS_PSN 0x01u      /* next_psn is known */
@@ -106,7 +106,8 @@ struct ll_roce_config {
 	__u8 on;      /* 1: flows are followed */
 	__u8 cnp_tos; /* of CNPs that are made here */
 	__u8 cnp_tc;
-	__u8 reserved;
+	__u8 reserved[5];
+	__u64 seed; /* of the flow table's hash; stays as long as the table */
 };
 
 /* Map `roce_stats`, per CPU, row per ingress port slot. */
@@ -116,6 +117,7 @@ struct ll_roce_stats {
 	__u64 packets;
 	__u64 flows;     /* new rows */
 	__u64 no_room;   /* packets of flows that could get no row */
+	__u64 evicted;   /* flows whose row a new one took */
 	__u64 cm;        /* CM messages read */
 	__u64 paired_cm; /* connections paired, by how */
 	__u64 paired_ack;

@@ -19,6 +19,24 @@ IpAddress IpAddress::v6_of(ByteView sixteen) {
   return out;
 }
 
+namespace {
+
+constexpr std::array<std::uint8_t, 12> kMappedPrefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+}  // namespace
+
+IpAddress IpAddress::of_mapped(ByteView sixteen) {
+  return std::ranges::equal(sixteen.first(12), kMappedPrefix) ? v4_of(sixteen.subspan(12)) : v6_of(sixteen);
+}
+
+std::array<std::uint8_t, 16> IpAddress::mapped() const {
+  if (v6) return bytes;
+  std::array<std::uint8_t, 16> out{};
+  std::ranges::copy(kMappedPrefix, out.begin());
+  std::ranges::copy(view(), out.begin() + kMappedPrefix.size());
+  return out;
+}
+
 bool IpAddress::is_zero() const {
   return std::ranges::all_of(bytes, [](std::uint8_t b) { return b == 0; });
 }

@@ -19,6 +19,9 @@ struct IpAddress {
 
   static IpAddress v4_of(ByteView four);     // exactly 4 bytes
   static IpAddress v6_of(ByteView sixteen);  // exactly 16 bytes
+  // Of 16 bytes that hold IPv4 as ::ffff:a.b.c.d (RFC 4291 section 2.5.5.2), as the datapath's maps do.
+  static IpAddress of_mapped(ByteView sixteen);
+  std::array<std::uint8_t, 16> mapped() const;
   std::size_t size() const { return v6 ? 16 : 4; }
   ByteView view() const { return ByteView(bytes).first(size()); }
   bool is_zero() const;

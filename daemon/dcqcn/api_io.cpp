@@ -17,12 +17,6 @@ namespace {
 constexpr std::array kKinds{"udp-length", "bth-short", "bth-version", "opcode", "ext-short", "pad", "icrc"};
 static_assert(LL_ROCE_UDP_LENGTH + kKinds.size() == LL_ROCE_KINDS);
 
-IpAddress address_of(const ll_zone_key& key) {
-  const bool v4 = key.word[0] == 0 && key.byte[8] == 0 && key.byte[9] == 0 && key.byte[10] == 0xff &&
-                  key.byte[11] == 0xff;
-  return v4 ? IpAddress::v4_of(ByteView(key.byte).subspan(12)) : IpAddress::v6_of(ByteView(key.byte));
-}
-
 void fill_parameters(const DcqcnConfig& config, v1::DcqcnParameters& out) {
   out.set_cnp_per(std::string(to_string(config.cnp_per)));
   out.set_min_time_between_cnps_us(config.min_time_between_cnps_us);
@@ -59,7 +53,7 @@ void fill_qp(const Flow& flow, const std::vector<port::Port>& ports, v1::DcqcnQp
   if (port != ports.end()) out.set_port(port->config.name);
   const ll_rp_flow& state = flow.state;
   out.set_qpn(state.qpn);
-  out.set_peer(to_string(address_of(flow.key.peer)));
+  out.set_peer(to_string(IpAddress::of_mapped(flow.key.peer.byte)));
   out.set_peer_qpn(flow.key.peer_qpn);
   out.set_rate_bps(state.rp.rate_bps);
   out.set_target_bps(state.rp.target_bps);

@@ -29,12 +29,7 @@ ll_overlay make_row(const Config& config, const PortConfig& port) {
 
 ll_zone_key make_end(const IpAddress& address) {
   ll_zone_key key{};
-  if (address.v6) {
-    std::ranges::copy(address.bytes, key.byte);
-  } else {
-    key.byte[10] = key.byte[11] = 0xff;
-    std::copy_n(address.bytes.begin(), 4, key.byte + 12);
-  }
+  std::ranges::copy(address.mapped(), key.byte);
   return key;
 }
 

@@ -9,12 +9,7 @@ static_assert(kMaxZones == LL_ZONES);
 
 ll_zone_key zone_key(const IpAddress& address) {
   ll_zone_key key{};
-  if (address.v6) {
-    std::ranges::copy(address.bytes, key.byte);
-    return key;
-  }
-  key.byte[10] = key.byte[11] = 0xff;  // ::ffff:a.b.c.d, RFC 4291 section 2.5.5.2
-  std::ranges::copy(address.view(), key.byte + 12);
+  std::ranges::copy(address.mapped(), key.byte);
   return key;
 }
 

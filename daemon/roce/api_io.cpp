@@ -41,14 +41,17 @@ grpc::Status read_address(const std::string& text, const char* what, std::option
 }
 
 // On the loop's thread: names of ports are its state.
-grpc::Status read_filter(const v1::FlowFilter& wanted, const port::PortService& ports, FlowFilter& out) {
-  if (auto bad = read_address(wanted.source(), "source", out.source); !bad.ok()) return bad;
-  if (auto bad = read_address(wanted.destination(), "destination", out.destination); !bad.ok()) return bad;
-  if (wanted.has_qp()) out.qp = wanted.qp();
-  if (wanted.port().empty()) return grpc::Status::OK;
-  const port::Port* port = ports.find(wanted.port());
-  if (!port) return {grpc::StatusCode::NOT_FOUND, ports.no_port(wanted.port())};
-  out.ifindex = static_cast<std::uint32_t>(port->link.ifindex);
+grpc::Status read_filter(const v1::FlowFilter& wanted, const port::PortService& ports, ll_roce_which& out) {
+  FlowFilter filter;
+  if (auto bad = read_address(wanted.source(), "source", filter.source); !bad.ok()) return bad;
+  if (auto bad = read_address(wanted.destination(), "destination", filter.destination); !bad.ok()) return bad;
+  if (wanted.has_qp()) filter.qp = wanted.qp();
+  if (!wanted.port().empty()) {
+    const port::Port* port = ports.find(wanted.port());
+    if (!port) return {grpc::StatusCode::NOT_FOUND, ports.no_port(wanted.port())};
+    filter.ifindex = static_cast<std::uint32_t>(port->link.ifindex);
+  }
+  out = filter.which();
   return grpc::Status::OK;
 }
 
@@ -65,11 +68,10 @@ const char* how_text(std::uint8_t how) {
   }
 }
 
-void fill_flow(const Flow& flow, const PortNames& names, std::uint64_t now, v1::RoceFlow& out) {
-  const ll_roce_flow& f = flow.seen;
-  out.set_source(to_string(source_of(flow.key)));
-  out.set_destination(to_string(destination_of(flow.key)));
-  out.set_qp(flow.key.qp);
+void fill_flow(const Flow& f, const PortNames& names, std::uint64_t now, v1::RoceFlow& out) {
+  out.set_source(to_string(source_of(f.key)));
+  out.set_destination(to_string(destination_of(f.key)));
+  out.set_qp(f.key.qp);
   out.set_ingress(name_of(names, f.in_ifindex));
   out.set_egress(name_of(names, f.out_ifindex));
   out.set_tc(f.tc);
@@ -95,7 +97,7 @@ void fill_flow(const Flow& flow, const PortNames& names, std::uint64_t now, v1::
 
 // What a request asks for, with all that the walk needs of the loop's state.
 struct Query {
-  FlowFilter filter;
+  ll_roce_which which{};
   std::optional<FlowOrder> order;
   std::uint32_t top = kDefaultTop;
   PortNames names;
@@ -126,7 +128,7 @@ class FlowStream final : public grpc::ServerWriteReactor<v1::ListFlowsReply> {
  private:
   grpc::Status prepare(const RoceService& service, const port::PortService& ports,
                        const v1::ListFlowsRequest& request) {
-    if (auto bad = read_filter(request.filter(), ports, query_.filter); !bad.ok()) return bad;
+    if (auto bad = read_filter(request.filter(), ports, query_.which); !bad.ok()) return bad;
     if (!request.sort().empty() || request.top()) {
       query_.order = parse_order(request.sort().empty() ? "bytes" : request.sort());
       if (!query_.order)
@@ -160,7 +162,7 @@ class FlowStream final : public grpc::ServerWriteReactor<v1::ListFlowsReply> {
     }
     while (at_ < piece_.size() && reply_.flows_size() < static_cast<int>(kFlowsInReply)) {
       const Flow& flow = piece_[at_++];
-      if (!query_.filter.matches(flow)) continue;
+      if (!ll_roce_matches(&query_.which, &flow)) continue;
       ++matched_;
       fill_flow(flow, query_.names, now_, *reply_.add_flows());
     }
@@ -175,7 +177,7 @@ class FlowStream final : public grpc::ServerWriteReactor<v1::ListFlowsReply> {
       if (!next) return std::unexpected(next.error());
       seen_ += next->size();
       for (const Flow& flow : *next) {
-        if (!query_.filter.matches(flow)) continue;
+        if (!ll_roce_matches(&query_.which, &flow)) continue;
         ++matched_;
         top.add(flow);
       }
@@ -210,9 +212,9 @@ class FlowClearing final : public grpc::ServerUnaryReactor {
  public:
   FlowClearing(asio::io_context& loop, const RoceService& service, const port::PortService& ports,
                const v1::ClearFlowsRequest* request, v1::ClearFlowsReply* reply)
-      : fd_(service.maps().roce_flows.fd()), reply_(reply) {
+      : maps_(service.maps()), reply_(reply) {
     asio::post(loop, [this, &ports, request] {
-      const grpc::Status ready = read_filter(request->filter(), ports, filter_);
+      const grpc::Status ready = read_filter(request->filter(), ports, which_);
       // What follows is called by one of gRPC's threads.
       if (ready.ok())
         StartSendInitialMetadata();
@@ -223,23 +225,26 @@ class FlowClearing final : public grpc::ServerUnaryReactor {
 
   void OnSendInitialMetadataDone(bool ok) override {
     if (!ok) return Finish(grpc::Status::CANCELLED);
-    const auto cleared = clear_flows(fd_, filter_);
-    if (!cleared) return Finish({grpc::StatusCode::INTERNAL, cleared.error()});
-    reply_->set_cleared(*cleared);
+    which_.born_before = monotonic_now();
+    FlowForgetting clearing(maps_, which_);
+    while (!clearing.is_over())
+      if (const auto done = clearing.next(); !done) return Finish({grpc::StatusCode::INTERNAL, done.error()});
+    reply_->set_cleared(clearing.forgotten());
     Finish(grpc::Status::OK);
   }
   void OnDone() override { delete this; }
 
  private:
-  int fd_;
+  const Maps& maps_;
   v1::ClearFlowsReply* reply_;
-  FlowFilter filter_;
+  ll_roce_which which_{};
 };
 
 void fill_statistics(const ll_roce_stats& s, v1::RoceStatistics& out) {
   out.set_packets(s.packets);
   out.set_new_flows(s.flows);
   out.set_no_room(s.no_room);
+  out.set_evicted(s.evicted);
   out.set_cm_messages(s.cm);
   out.set_paired_cm(s.paired_cm);
   out.set_paired_ack(s.paired_ack);

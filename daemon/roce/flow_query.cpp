@@ -15,7 +15,12 @@ constexpr std::array<std::string_view, 5> kOrders{"bytes", "packets", "ce", "cnp
 IpAddress address_of(const __u32* words) {
   std::array<std::uint8_t, 16> bytes{};
   std::memcpy(bytes.data(), words, bytes.size());
-  return ll_roce_is_ip4(words) ? IpAddress::v4_of(ByteView(bytes).subspan(12)) : IpAddress::v6_of(bytes);
+  return IpAddress::of_mapped(bytes);
+}
+
+void put_address(const IpAddress& address, __u32* words) {
+  const auto bytes = address.mapped();
+  std::memcpy(words, bytes.data(), bytes.size());
 }
 
 }  // namespace
@@ -27,11 +32,16 @@ std::uint64_t rate_of(const ll_roce_flow& flow, std::uint64_t now_ns) {
   return now_ns > flow.last_ns + kSecondNs ? 0 : flow.rate_bps;
 }
 
-bool FlowFilter::matches(const Flow& flow) const {
-  if (source && source_of(flow.key) != *source) return false;
-  if (destination && destination_of(flow.key) != *destination) return false;
-  if (qp && flow.key.qp != *qp && (flow.seen.how == LL_PAIR_NONE || flow.seen.peer_qpn != *qp)) return false;
-  return !ifindex || flow.seen.in_ifindex == *ifindex || flow.seen.out_ifindex == *ifindex;
+ll_roce_which FlowFilter::which() const {
+  ll_roce_which row{};
+  if (source) put_address(*source, row.src);
+  if (destination) put_address(*destination, row.dst);
+  row.by_src = source ? 1 : 0;
+  row.by_dst = destination ? 1 : 0;
+  row.by_qp = qp ? 1 : 0;
+  row.qp = qp.value_or(0);
+  row.ifindex = ifindex.value_or(0);
+  return row;
 }
 
 std::optional<FlowOrder> parse_order(std::string_view name) {
@@ -43,15 +53,15 @@ std::optional<FlowOrder> parse_order(std::string_view name) {
 std::uint64_t TopFlows::value_of(const Flow& flow) const {
   switch (order_) {
     case FlowOrder::Bytes:
-      return flow.seen.bytes;
+      return flow.bytes;
     case FlowOrder::Packets:
-      return flow.seen.packets;
+      return flow.packets;
     case FlowOrder::Ce:
-      return std::uint64_t{flow.seen.ce} + flow.seen.marked;
+      return std::uint64_t{flow.ce} + flow.marked;
     case FlowOrder::Cnp:
-      return std::uint64_t{flow.seen.cnps} + flow.seen.cnps_seen;
+      return std::uint64_t{flow.cnps} + flow.cnps_seen;
     case FlowOrder::Rate:
-      return rate_of(flow.seen, now_ns_);
+      return rate_of(flow, now_ns_);
   }
   return 0;
 }

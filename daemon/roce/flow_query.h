@@ -7,15 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "bpf/stages/roce_pair.h"
+#include "bpf/stages/roce_table.h"
 #include "daemon/core/address.h"
 
 namespace lossless::roce {
 
-struct Flow {
-  ll_roce_key key;
-  ll_roce_flow seen;
-};
+using Flow = ll_roce_flow;
 
 IpAddress source_of(const ll_roce_key& key);
 IpAddress destination_of(const ll_roce_key& key);
@@ -29,7 +26,7 @@ struct FlowFilter {
   std::optional<IpAddress> destination = std::nullopt;
   std::optional<std::uint32_t> qp = std::nullopt;       // that the flow goes to, or its sender's
   std::optional<std::uint32_t> ifindex = std::nullopt;  // that it comes in or leaves by
-  bool matches(const Flow& flow) const;
+  ll_roce_which which() const;                          // as the datapath has it; ll_roce_matches() tells
 };
 
 enum class FlowOrder : std::uint8_t { Bytes, Packets, Ce, Cnp, Rate };

@@ -29,7 +29,7 @@ class RoceService {
  private:
   const Maps& maps_;
   RoceConfig config_;
-  std::optional<FlowWalk> walk_;
+  std::optional<FlowForgetting> ageing_;
 };
 
 }  // namespace lossless::roce

@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "bpf/stages/roce_table.h"
 #include "loader/result.h"
 #include "tests/bench/flows_bench.h"
 // Needs the types above.
@@ -45,7 +46,10 @@ class Flows {
  public:
   explicit Flows(std::uint32_t rows) : rows_(rows), bpf_(flows_bench_bpf__open(), flows_bench_bpf__destroy) {
     if (!bpf_) throw std::runtime_error("cannot open the BPF object");
-    bpf_map__set_max_entries(bpf_->maps.roce_flows, rows);
+    const std::uint32_t sets = ll_roce_sets_for(rows);
+    bpf_->rodata->ll_roce_sets = sets;
+    bpf_map__set_max_entries(bpf_->maps.roce_sets, sets);
+    bpf_map__set_max_entries(bpf_->maps.roce_flows, sets * LL_ROCE_WAYS);
     bpf_map__set_max_entries(bpf_->maps.roce_pairs, rows);
     if (const int error = flows_bench_bpf__load(bpf_.get()))
       throw std::runtime_error("cannot load the BPF object: " + errno_text(-error));
@@ -71,11 +75,11 @@ class Flows {
   }
 
   ll_roce_stats stats() const { return CounterMap<ll_roce_stats>(bpf_map__fd(bpf_->maps.roce_stats)).sum(0); }
-  std::size_t kept() const {
-    return Map<ll_roce_key, ll_roce_flow>(bpf_map__fd(bpf_->maps.roce_flows)).keys().size();
+  // Bytes of kernel memory for a flow; pairs have a map of their own.
+  double flow_bytes() const {
+    return (memory_of(bpf_map__fd(bpf_->maps.roce_flows)) + memory_of(bpf_map__fd(bpf_->maps.roce_sets))) /
+           rows_;
   }
-  // Bytes of kernel memory of a row; pairs have a map of their own.
-  double row_bytes() const { return memory_of(bpf_map__fd(bpf_->maps.roce_flows)) / rows_; }
   double pair_bytes() const { return memory_of(bpf_map__fd(bpf_->maps.roce_pairs)) / rows_; }
 
  private:
@@ -101,7 +105,7 @@ void measure(std::uint32_t flows, double target, unsigned rounds, std::uint32_t 
   }
   const Cost cost = cost_of(stage);
   std::printf("  %9u flows: %5.0f, the least %5.0f   target %.0f; %.0f bytes a flow, %.0f its pair\n", flows,
-              cost.middle, cost.least, target, table.row_bytes(), table.pair_bytes());
+              cost.middle, cost.least, target, table.flow_bytes(), table.pair_bytes());
 }
 
 // Each packet is of a new flow; then some of the old ones again.
@@ -115,11 +119,12 @@ void flood(std::uint32_t flows, std::uint32_t rows) {
     total += ns * (flows / 10.0);
     std::printf(" %4.0f", ns);
   }
-  const std::size_t kept = table.kept();
   const ll_roce_stats stats = table.stats();
-  std::printf("\n  %.1f s of one CPU; %zu rows kept, %llu packets without a row\n", total / 1e9, kept,
-              static_cast<unsigned long long>(stats.no_room));
-  if (kept > rows) throw std::runtime_error("more rows than there is room for");
+  const std::uint64_t kept = stats.flows - stats.evicted;
+  std::printf("\n  %.1f s of one CPU; %llu flows kept, %llu packets without a row\n", total / 1e9,
+              static_cast<unsigned long long>(kept), static_cast<unsigned long long>(stats.no_room));
+  if (kept > ll_roce_sets_for(rows) * LL_ROCE_WAYS)
+    throw std::runtime_error("more flows than there is room for");
   if (stats.flows < flows - flows / 100) throw std::runtime_error("flows were not taken up");
 }
 

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "bpf/stages/cnp.h"
+#include "tests/bpf/flow_table.h"
 #include "tests/bpf/roce_frames.h"
 
 namespace lossless::test {
@@ -156,7 +157,7 @@ TEST_F(Ipcc, WhatACnpLooksLike) {
     ASSERT_EQ(endpoint::parse_frame(frame, r), LL_ROCE_OK);
     EXPECT_EQ(r.tos, 48 << 2);
     EXPECT_EQ(r.congestion, 0x40);
-    EXPECT_EQ(maps().roce_flows.get(key_of(c.a, c.b, c.qp_b))->cnps, 1U);
+    EXPECT_EQ(find_flow(maps(), key_of(c.a, c.b, c.qp_b))->cnps, 1U);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "tests/bpf/flow_table.h"
 #include "tests/bpf/roce_frames.h"
 
 namespace lossless::test {
@@ -25,7 +26,7 @@ class RoceFlows : public testing::Test {
   void in(const Bytes& frame) { EXPECT_EQ(port_.ingress(frame).verdict, -1); }
   void out(const Bytes& frame) { EXPECT_EQ(port_.egress(frame, kTc).verdict, -1); }
   ll_roce_flow flow(const Address& from, const Address& to, std::uint32_t qp) {
-    const auto found = maps().roce_flows.get(key_of(from, to, qp));
+    const auto found = find_flow(maps(), key_of(from, to, qp));
     EXPECT_TRUE(found) << "no flow to QP " << qp;
     return found.value_or(ll_roce_flow{});
   }
@@ -80,7 +81,7 @@ TEST_F(RoceFlows, CountsAndFollows) {
 TEST_F(RoceFlows, OffMeansNothingIsKept) {
   EXPECT_TRUE(maps().roce_config.set(0, {}));
   in(from_a({}, {}));
-  EXPECT_TRUE(maps().roce_flows.keys().empty());
+  EXPECT_TRUE(all_flows(maps()).empty());
 }
 
 TEST_F(RoceFlows, BadInputIsCountedByKindAndForwarded) {
@@ -90,7 +91,7 @@ TEST_F(RoceFlows, BadInputIsCountedByKindAndForwarded) {
     const auto run = run_program(port_.datapath().program(Hook::Ingress), cut, {.ifindex = port_.ifindex()});
     EXPECT_EQ(run ? run->verdict : -1, -1) << n;
   }
-  EXPECT_TRUE(maps().roce_flows.keys().empty());
+  EXPECT_TRUE(all_flows(maps()).empty());
   const ll_roce_stats cut = stats();
   EXPECT_GT(cut.bad[LL_ROCE_IP_LENGTH], 0U);
   EXPECT_EQ(cut.packets, 0U);
@@ -291,13 +292,14 @@ TEST_F(RoceFlows, FiveHundredInStep) {
 TEST_F(RoceFlows, TableIsBounded) {
   std::mt19937 random(3);
   Connection c;
-  for (unsigned i = 0; i < 100'000; ++i) {
+  for (unsigned i = 0; i < 150'000; ++i) {
     c.qp_b = random() & 0xffffff;
     in(from_a(c, {.payload = 16}));
   }
-  const auto rows = maps().roce_flows.keys().size();
-  EXPECT_LE(rows, LL_ROCE_FLOWS_DEFAULT);
-  EXPECT_GT(rows, LL_ROCE_FLOWS_DEFAULT / 2);
+  const auto flows = all_flows(maps()).size();
+  EXPECT_EQ(stats().flows, stats().evicted + flows);
+  EXPECT_LE(flows, LL_ROCE_SETS_DEFAULT * LL_ROCE_WAYS);
+  EXPECT_GT(flows, LL_ROCE_FLOWS_DEFAULT);
   EXPECT_EQ(stats().no_room, 0U);
 }
 

@@ -14,6 +14,7 @@
 
 #include "bpf/stages/cnp.h"
 #include "bpf/stages/pfc.h"
+#include "tests/bpf/flow_table.h"
 #include "tests/bpf/roce_frames.h"
 
 namespace lossless::test {
@@ -126,7 +127,7 @@ class XdpProgramTest : public testing::Test {
     maps().host_stats.clear(0);
     maps().roce_stats.clear(0);
     for (unsigned tc = 0; tc < LL_TCS; ++tc) (void)maps().pause.set(LL_ROW(0, tc), {});
-    for (const auto& key : maps().roce_flows.keys()) maps().roce_flows.erase(key);
+    forget_flows(maps());
     for (const auto& key : maps().rp_flows.keys()) maps().rp_flows.erase(key);
   }
 
@@ -201,12 +202,12 @@ TEST_F(XdpProgramTest, KeepsAHostAsTcxDoes) {
 TEST_F(XdpProgramTest, CountsFlowsAsTcxDoes) {
   const auto all = [this] {
     std::string text;
-    auto keys = maps().roce_flows.keys();
-    std::ranges::sort(keys, [](const auto& a, const auto& b) { return std::memcmp(&a, &b, sizeof a) < 0; });
-    for (const auto& key : keys) {
-      const ll_roce_flow f = maps().roce_flows.get(key).value_or(ll_roce_flow{});
+    auto flows = all_flows(maps());
+    std::ranges::sort(
+        flows, [](const auto& a, const auto& b) { return std::memcmp(&a.key, &b.key, sizeof a.key) < 0; });
+    for (const ll_roce_flow& f : flows) {
       for (const std::uint64_t value :
-           {std::uint64_t{key.qp}, std::uint64_t{f.packets}, std::uint64_t{f.bytes}, std::uint64_t{f.ce},
+           {std::uint64_t{f.key.qp}, std::uint64_t{f.packets}, std::uint64_t{f.bytes}, std::uint64_t{f.ce},
             std::uint64_t{f.gaps}, std::uint64_t{f.retransmitted}, std::uint64_t{f.next_psn},
             std::uint64_t{f.next_read_psn}, std::uint64_t{f.last_psn}, std::uint64_t{f.how},
             std::uint64_t{f.peer_qpn}, std::uint64_t{f.sport}, std::uint64_t{f.tos}, std::uint64_t{f.opcode},
@@ -280,7 +281,7 @@ TEST_F(XdpProgramTest, APacketIsCountedOnce) {
   const Connection c;
   for (unsigned i = 0; i < kPackets; ++i) send_one(from_a(c, {.psn = i}));
   EXPECT_EQ(maps().roce_stats.sum(0).packets, kPackets);
-  ll_roce_flow f = maps().roce_flows.get(key_of(c.a, c.b, c.qp_b)).value_or(ll_roce_flow{});
+  ll_roce_flow f = find_flow(maps(), key_of(c.a, c.b, c.qp_b)).value_or(ll_roce_flow{});
   EXPECT_EQ(f.packets, kPackets);
   EXPECT_EQ(f.gaps + f.retransmitted, 0U);
   EXPECT_EQ(f.in_ifindex, port_.ifindex()) << "tcx adds where it comes in";
@@ -288,7 +289,7 @@ TEST_F(XdpProgramTest, APacketIsCountedOnce) {
   EXPECT_EQ(f.tc, kTc);
   ASSERT_TRUE(port_.datapath().detach_xdp(port_.ifindex()));
   send_one(from_a(c, {.psn = kPackets}));
-  f = maps().roce_flows.get(key_of(c.a, c.b, c.qp_b)).value_or(ll_roce_flow{});
+  f = find_flow(maps(), key_of(c.a, c.b, c.qp_b)).value_or(ll_roce_flow{});
   EXPECT_EQ(f.packets, kPackets + 1) << "by tcx alone";
   EXPECT_EQ(f.gaps, 0U);
 }
