@@ -264,14 +264,16 @@ TEST(ConfigErrors, ATableOfEachKindHasANameOfItsOwn) {
                                 {"key_chain", "key = [{ id = 1, secret = \"a\" }]\n", "key chain"},
                                 {"inof.zone", "hosts = []\n", "zone"}};
   for (const Kind& kind : kinds) {
-    std::string one = "[[" + kind.table + "]]\nname = \"a\"\n";
-    one += kind.more;
-    const auto found = errors((kind.table == "port" ? "" : "[[port]]\nname = \"eth0\"\n") + one + one);
+    std::string one = "[[";
+    one.append(kind.table).append("]]\nname = \"a\"\n").append(kind.more);
+    const bool is_port = kind.table == "port";
+    std::string text = is_port ? "" : "[[port]]\nname = \"eth0\"\n";
+    const auto found = errors(text.append(one).append(one));
+    std::string expected = ".name: \"a\" is a second ";
+    expected.append(kind.what).append(" of that name; the first is at line ").append(is_port ? "2" : "4");
+    expected += ", column 8; allowed: each name once";
     ASSERT_EQ(found.size(), 1U) << kind.table;
-    EXPECT_NE(found[0].find(".name: \"a\" is a second " + kind.what + " of that name; the first is at line " +
-                            (kind.table == "port" ? "2" : "4") + ", column 8; allowed: each name once"),
-              std::string::npos)
-        << found[0];
+    EXPECT_NE(found[0].find(expected), std::string::npos) << found[0];
   }
 }
 
