@@ -167,7 +167,7 @@ ll_inline int ll_roce_matches(const struct ll_roce_which *which, const struct ll
 		return 0;
 	if (which->by_dst && !ll_roce_address_same(which->dst, f->key.dst))
 		return 0;
-	if (which->by_qp && f->key.qp != which->qp && !(f->how != LL_PAIR_NONE && f->peer_qpn == which->qp))
+	if (which->by_qp && f->key.qp != which->qp && (f->how == LL_PAIR_NONE || f->peer_qpn != which->qp))
 		return 0;
 	return !which->ifindex || f->in_ifindex == which->ifindex || f->out_ifindex == which->ifindex;
 }
