@@ -28,9 +28,9 @@ static __always_inline struct ll_roce_flow *ll_roce_row(const struct ll_roce_key
 	}
 	if (row & LL_ROCE_EVICTED)
 		stats->evicted++;
-	f = ll_roce_flow_at((__u32)row & ~LL_ROCE_EVICTED);
-	if (!f)
-		return NULL;
+	f = ll_roce_flow_at(LL_ROCE_ROW(row));
+	if (!f || !(row & LL_ROCE_NEW))
+		return f;
 	stats->flows++;
 	pair = bpf_map_lookup_elem(&roce_pairs, key);
 	if (pair)

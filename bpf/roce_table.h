@@ -114,10 +114,13 @@ __weak int ll_roce_make_offer(struct ll_roce_offer *offer, __u32 home)
 	return 0;
 }
 
-#define LL_ROCE_EVICTED 0x40000000
+/* With the number of a row. */
+#define LL_ROCE_NEW 0x20000000     /* the flow just got it */
+#define LL_ROCE_EVICTED 0x40000000 /* and another one had to go */
+#define LL_ROCE_ROW(taken) ((__u32)(taken) & ~(LL_ROCE_NEW | LL_ROCE_EVICTED))
 #define LL_ROCE_TRIES 4
 
-/* Row number of the flow, with LL_ROCE_EVICTED if another one had to go; -1: the set has changed. */
+/* Row of the flow, with LL_ROCE_NEW; -1: the set has changed. */
 __weak int ll_roce_accept(const struct ll_roce_offer *offer, const struct ll_roce_key *key, __u64 tag,
 			  __u64 now)
 {
@@ -148,13 +151,13 @@ __weak int ll_roce_accept(const struct ll_roce_offer *offer, const struct ll_roc
 	ll_roce_set_tag(set, way, tag);
 	set->seen &= ~(offer->passed | 1u << way);
 	bpf_spin_unlock(&set->lock);
-	return (int)row;
+	return (int)(row | LL_ROCE_NEW);
 }
 
 /*
- * A row for a flow that has none, as ll_roce_accept(); -1: other CPUs were faster each time. The key is
- * looked for once more, since another CPU may just have taken it up; if anything changes in the set after
- * that, all is done again.
+ * A row for a flow that has none; -1: other CPUs were faster each time. The key is looked for once more,
+ * since another CPU may just have taken it up, and then it has no LL_ROCE_NEW; if anything changes in the
+ * set after that, all is done again.
  */
 __weak int ll_roce_take(const struct ll_roce_key *key, __u64 now)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flow table in the real programs: who gets a row, who has to make room, and two CPUs at once.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <set>
 #include <thread>
@@ -83,14 +84,19 @@ TEST_F(RoceTable, WhatIsForgottenBeginsAnew) {
 // Both CPUs meet each flow's first packet at about the same time.
 TEST_F(RoceTable, TwoCpusCountEveryPacketOnce) {
   constexpr std::uint32_t kFlows = 20'000;  // in a table for a thousand: rows change hands all the time
-  const auto all = [this] {
+  const auto all = [this](unsigned cpu) {
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(cpu % std::thread::hardware_concurrency(), &only);
+    sched_setaffinity(0, sizeof only, &only);
     for (std::uint32_t qp = 2; qp < 2 + kFlows; ++qp) {
       const Bytes frame = from_a(connection(qp % 500 + (qp / 2000) * 500 + 2), {.payload = 16});
       run_program(port_.datapath().program(Hook::Ingress), frame, {.ifindex = port_.ifindex()});
     }
   };
-  std::thread other(all);
-  all();
+  std::thread one(all, 0);
+  std::thread other(all, 1);
+  one.join();
   other.join();
   EXPECT_EQ(stats().packets, 2U * kFlows);
   EXPECT_EQ(stats().no_room, 0U);
