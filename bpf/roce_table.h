@@ -141,7 +141,6 @@ __weak int ll_roce_accept(const struct ll_roce_offer *offer, const struct ll_roc
 		bpf_spin_unlock(&set->lock);
 		return -1;
 	}
-	set->turn++;
 	if (ll_roce_tag(set, way)) {
 		row |= LL_ROCE_EVICTED;
 		set->hand = way + 1;
@@ -150,6 +149,8 @@ __weak int ll_roce_accept(const struct ll_roce_offer *offer, const struct ll_roc
 	ll_roce_begin(f, key, now);
 	ll_roce_set_tag(set, way, tag);
 	set->seen &= ~(offer->passed | 1u << way);
+	/* Last, and in order on every CPU: whoever reads the new turn sees the new tags. */
+	__sync_val_compare_and_swap(&set->turn, offer->turn, offer->turn + 1);
 	bpf_spin_unlock(&set->lock);
 	return (int)(row | LL_ROCE_NEW);
 }
@@ -174,7 +175,7 @@ __weak int ll_roce_take(const struct ll_roce_key *key, __u64 now)
 	offer.set = ll_roce_set_of(hash, ll_roce_sets);
 	set = ll_roce_set(offer.set);
 	for (int i = 0; set && i < LL_ROCE_TRIES; i++) {
-		offer.turn = LL_READ_ONCE(set->turn);
+		offer.turn = __sync_fetch_and_add(&set->turn, 0); /* before the tags, on every CPU */
 		way = (__u32)ll_roce_way(offer.set, tag, key);
 		if (way < LL_ROCE_WAYS)
 			return (int)(offer.set * LL_ROCE_WAYS + way);
