@@ -158,7 +158,7 @@ Status Datapath::load(const std::string& build, const MapSizes& sizes) {
     if (const int error = bpf_map__set_pin_path(map, (dir + "/" + bpf_map__name(map)).c_str()))
       return fail_errno("cannot set a pin path", error);
   }
-  const std::uint32_t sets = ll_roce_sets_for(sizes.roce_flows);
+  const std::uint32_t sets = LL_ROCE_SETS_FOR(sizes.roce_flows);
   skeleton_->rodata->ll_roce_sets = sets;
   for (const auto& [sized, rows] : {std::pair{skeleton_->maps.roce_sets, sets},
                                     std::pair{skeleton_->maps.roce_flows, sets * LL_ROCE_WAYS},

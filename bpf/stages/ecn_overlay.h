@@ -66,8 +66,8 @@ ll_inline __u8 ll_ecn_encapsulate(const struct ll_overlay *o, __u8 inner, __u8 o
 ll_inline __u32 ll_overlay_udp(const __u8 *ip, __u8 version)
 {
 	if (version == 6)
-		return ip[6] == 17 ? LL_IPV6_HLEN : 0;
-	if (ip[9] != 17 || ll_get16(ip + 6) & 0x3fff)
+		return ip[6] == LL_PROTO_UDP ? LL_IPV6_HLEN : 0;
+	if (ip[9] != LL_PROTO_UDP || ll_get16(ip + 6) & 0x3fff)
 		return 0;
 	return 4u * (ip[0] & 0x0fu);
 }

@@ -14,6 +14,7 @@
 #define LL_IPV4_HLEN 20u
 #define LL_IPV4_HLEN_MAX 60u
 #define LL_IPV6_HLEN 40u
+#define LL_PROTO_UDP 17u
 /* The most that ll_parse() looks at: Ethernet, two tags, IPv4 with all its options. */
 #define LL_PARSE_MAX (LL_ETH_HLEN + 2u * LL_VLAN_HLEN + LL_IPV4_HLEN_MAX)
 

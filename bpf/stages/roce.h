@@ -260,7 +260,7 @@ ll_inline enum ll_roce_kind ll_roce_ip4_(const __u8 *p, __u32 left, __u32 *l4_le
 {
 	const __u32 total = ll_get16(p + 2);
 
-	if (p[9] != 17)
+	if (p[9] != LL_PROTO_UDP)
 		return LL_ROCE_OTHER;
 	if ((p[0] & 0x0f) != 5)
 		return LL_ROCE_IP_OPTIONS;
@@ -278,7 +278,7 @@ ll_inline enum ll_roce_kind ll_roce_ip6_(const __u8 *p, __u32 left, __u32 *l4_le
 {
 	const __u32 payload = ll_get16(p + 4);
 
-	if (p[6] != 17)
+	if (p[6] != LL_PROTO_UDP)
 		return LL_ROCE_OTHER;
 	if (payload + LL_IPV6_HLEN > left)
 		return LL_ROCE_IP_LENGTH;
@@ -381,7 +381,7 @@ ll_inline int ll_roce_is_other(const void *data, const void *end, const struct l
 
 	if (!h->ip || h->l3_off != LL_ETH_HLEN || ip + LL_IPV6_HLEN + 4 > (const __u8 *)end)
 		return 0;
-	if (ip[h->ip == 4 ? 9 : 6] != 17)
+	if (ip[h->ip == 4 ? 9 : 6] != LL_PROTO_UDP)
 		return 1;
 	if (h->ip == 4 && (ip[0] != 0x45 || ll_get16(ip + 6) & 0x3fffu))
 		return 0;

@@ -32,12 +32,8 @@ static_assert(sizeof(ll_roce_set) == 64);
 #endif
 
 /* Twice as many rows as flows are expected: of a million flows some hundred find their set full then. */
-ll_inline __u32 ll_roce_sets_for(__u32 flows)
-{
-	return (2 * flows + LL_ROCE_WAYS - 1) / LL_ROCE_WAYS;
-}
-
-#define LL_ROCE_SETS_DEFAULT ((2 * LL_ROCE_FLOWS_DEFAULT + LL_ROCE_WAYS - 1) / LL_ROCE_WAYS)
+#define LL_ROCE_SETS_FOR(flows) ((2 * (flows) + LL_ROCE_WAYS - 1) / LL_ROCE_WAYS)
+#define LL_ROCE_SETS_DEFAULT LL_ROCE_SETS_FOR(LL_ROCE_FLOWS_DEFAULT)
 
 ll_inline __u64 ll_roce_mix(__u64 hash, __u64 word)
 {

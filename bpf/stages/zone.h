@@ -13,7 +13,6 @@
 #define LL_PORT_NVME_DISCOVERY 8009u
 
 #define LL_PROTO_TCP 6u
-#define LL_PROTO_UDP 17u
 #define LL_PROTO_FRAGMENT 44u
 #define LL_EXTENSIONS_MAX 4u
 /* The most that ll_zone_parse() looks at behind the Ethernet header and tags. */

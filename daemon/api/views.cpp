@@ -24,12 +24,12 @@ v1::Port::State view_state(port::PortState state) {
   return v1::Port::STATE_UNSPECIFIED;
 }
 
-}  // namespace
-
 std::string view_xdp(const port::Port& port) {
   if (port.xdp) return "native";
   return port.xdp_refused.empty() ? "off" : port.xdp_refused;
 }
+
+}  // namespace
 
 v1::Port view_port(const port::Port& port, const ll_port_stats& stats, const std::string& driver) {
   v1::Port out;

@@ -46,7 +46,7 @@ class Flows {
  public:
   explicit Flows(std::uint32_t rows) : rows_(rows), bpf_(flows_bench_bpf__open(), flows_bench_bpf__destroy) {
     if (!bpf_) throw std::runtime_error("cannot open the BPF object");
-    const std::uint32_t sets = ll_roce_sets_for(rows);
+    const std::uint32_t sets = LL_ROCE_SETS_FOR(rows);
     bpf_->rodata->ll_roce_sets = sets;
     bpf_map__set_max_entries(bpf_->maps.roce_sets, sets);
     bpf_map__set_max_entries(bpf_->maps.roce_flows, sets * LL_ROCE_WAYS);
@@ -123,7 +123,7 @@ void flood(std::uint32_t flows, std::uint32_t rows) {
   const std::uint64_t kept = stats.flows - stats.evicted;
   std::printf("\n  %.1f s of one CPU; %llu flows kept, %llu packets without a row\n", total / 1e9,
               static_cast<unsigned long long>(kept), static_cast<unsigned long long>(stats.no_room));
-  if (kept > ll_roce_sets_for(rows) * LL_ROCE_WAYS)
+  if (kept > LL_ROCE_SETS_FOR(rows) * LL_ROCE_WAYS)
     throw std::runtime_error("more flows than there is room for");
   if (stats.flows < flows - flows / 100) throw std::runtime_error("flows were not taken up");
 }

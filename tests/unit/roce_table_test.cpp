@@ -78,7 +78,7 @@ TEST(RoceTable, TheHandGoesRoundBeforeARowIsTakenAgain) {
 // flows as many as the table is made for, 1 in 10,000 finds its set full.
 TEST(RoceTable, FlowsInSequenceAreSpread) {
   constexpr std::uint32_t kFlows = 200'000;
-  const std::uint32_t sets = ll_roce_sets_for(kFlows);
+  const std::uint32_t sets = LL_ROCE_SETS_FOR(kFlows);
   for (const std::uint64_t seed : {0ULL, 1ULL, 0xdeadbeefcafef00dULL}) {
     std::vector<std::uint32_t> used(sets);
     std::vector<std::uint32_t> homes(LL_ROCE_WAYS);
